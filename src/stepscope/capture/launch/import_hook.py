@@ -192,7 +192,16 @@ def _hear_backward(module: ModuleType) -> None:
 
 def _hear_batches(module: ModuleType) -> None:
     """Report each batch of PyTorch's data loaders; raises ``AttributeError`` if they are others."""
-    kind: Any = module._BaseDataLoaderIter
+    _time_batches(module._BaseDataLoaderIter, is_step=True)
+
+
+def _time_dataset_iterators(module: ModuleType) -> None:
+    """Time waits for elements of tf.data; raises ``AttributeError`` if it is another class."""
+    _time_batches(module.OwnedIterator, is_step=False)
+
+
+def _time_batches(kind: Any, *, is_step: bool) -> None:
+    """Time the waits for an iterator's batches, each of which may stand for a step."""
     fetch = kind.__next__
 
     @functools.wraps(fetch)
@@ -200,7 +209,8 @@ def _hear_batches(module: ModuleType) -> None:
         begin_ns = time.perf_counter_ns()
         batch = fetch(self)
         step_clock.waited_for_input(begin_ns)
-        step_clock.hear(step_clock.BATCH, id(self))
+        if is_step:
+            step_clock.hear(step_clock.BATCH, id(self))
         return batch
 
     kind.__next__ = fetches
@@ -303,21 +313,6 @@ def _time_look_ups(module: ModuleType) -> None:
         return f"name look-up: {text}"
 
     start_spans.around(module, "getaddrinfo", "look-up", name)
-
-
-def _time_dataset_iterators(module: ModuleType) -> None:
-    """Time waits for elements of tf.data; raises ``AttributeError`` if it is another class."""
-    kind: Any = module.OwnedIterator
-    fetch = kind.__next__
-
-    @functools.wraps(fetch)
-    def fetches(self: Any) -> Any:
-        begin_ns = time.perf_counter_ns()
-        element = fetch(self)
-        step_clock.waited_for_input(begin_ns)
-        return element
-
-    kind.__next__ = fetches
 
 
 #: What is done to which module.
