@@ -61,9 +61,8 @@ def test_floors_of_the_developed_part(judged: list[Judged]) -> None:
     widths = [one.saving[1] - one.saving[0] for one in faulty if one.saving is not None]
     print(report(judged))
     # 97 % were right before the catalogue replaced the special cases; its place was judged by rows
-    # of evidence then, and is by what the terminal prints now. The search for loops in sequences
-    # of ops, and two kinds of needless gradients, took 4 of 714 with them.
-    assert sum(one.is_right for one in faulty) >= 0.935 * len(faulty)
+    # of evidence then, and is by what the terminal prints now.
+    assert sum(one.is_right for one in faulty) >= 0.94 * len(faulty)
     assert sum(one.is_placed for one in faulty) >= 0.77 * len(faulty)
     assert sum(covers) >= 0.84 * len(covers)
     assert median(widths) <= 0.45

@@ -25,7 +25,7 @@ from stepscope.tables.memory.allocations import (
     type_with_most_bytes,
 )
 from stepscope.tables.parts import grouping
-from stepscope.tables.parts.gradients import unclaimed_gradients, unused_graph
+from stepscope.tables.parts.gradients import repeated_gradients, unclaimed_gradients, unused_graph
 from stepscope.tables.parts.replay import WhatIf, what_if
 from stepscope.tables.parts.series import Series, series, standard_error_ps
 from stepscope.tables.parts.shares import (
@@ -262,6 +262,7 @@ class StepAccount(Result):
         recorder_ms: Per step, the recorder's own work; no part of the program.
         growth: Where each step runs more ops than the one before; None where it does not.
         unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
+        repeated_gradients: Gradients that a step computes again; None where there are none.
         unclaimed_gradients: Those of parameters that nothing updates; None where none are known.
         parts: What a person would change; their times sum to the step.
         facts: Further numbers and names of the parts.
@@ -288,6 +289,7 @@ class StepAccount(Result):
     recorder_ms: float
     growth: OpsGrowth | None
     unused_gradients: NeedlessGradients | None
+    repeated_gradients: NeedlessGradients | None
     unclaimed_gradients: NeedlessGradients | None
     parts: Table[PartRow]
     facts: Table[FactRow]
@@ -344,6 +346,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         recorder_ms=ms(sum(one.total_ps for one in made if one.kind == "recorder")) / count,
         growth=None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op),
         unused_gradients=needless(unused_graph(host, longest), count),
+        repeated_gradients=needless(repeated_gradients(host, longest), count),
         unclaimed_gradients=needless(unclaimed_gradients(host, longest), count),
         parts=parts,
         facts=facts,
@@ -360,7 +363,7 @@ def _nothing() -> StepAccount:
         headline="No step and no event that lasts was recorded.",
         step_time_ms=nan, step_count=0, is_window=True, busy_ms=0.0, recorder_ms=0.0,
         has_device=False, has_python=False, has_events=False, has_ops=False,
-        growth=None, unused_gradients=None, unclaimed_gradients=None,
+        growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
         parts=Table.empty(PartRow), facts=Table.empty(FactRow),
         shares=Table.empty(ShareRow), owners=Table.empty(OwnerRow),
         calls=Table.empty(OuterCallRow), rivals=Table.empty(RivalRow),
@@ -492,6 +495,7 @@ def _facts(
     yield "is_launched", _flag(is_launched)
     yield "is_source", _flag(is_source and one.kind not in ("python", "library"))
     yield "is_program", _flag(grouping.is_program(one))
+    yield "is_apart", _flag(one.is_apart)
 
 
 # XLA's names of the types that matter here, by NumPy's, TensorFlow's and those of Keras' policies.

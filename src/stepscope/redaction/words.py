@@ -21,89 +21,90 @@ async asynchronous asyncio at atan atanh aten atleast ato atomic att attention a
 attributes attrs audio auto autocast autograd autograph autotun autotuning available aval average
 avg avgpool avx await awaiting axes axis back backend backends backprop backward baddbmm balanced
 ball band banded bandwidth banks barrier bartlett base basearray baseline bat batch batchdecode
-batched batches batching batchnorm batchprefill bb bbs bcall bcast bce bcopy bdot be beam before
-began begin begun bench bernoulli beside bessel best beta betainc between beyond bf bfc bfloat
-bfnrt bh bias biasadd biasnhwc bicubic big bilinear bin binary binaryop bincount bind binom
-binomial bit bitcast bitmatrix bitonic bits bitwise bjit bjlk blackman blackwell blas bljk block
-blocked blocks bmm bmp bn bname bnorm board body bool boolean boosted both bound boundaries
-bounding box boxes bpad bprop bqqqiqqii brain branch breakdown brecv bridge broadcast broadcasting
-broken bs bsc bscalar bsend bsr bucket bucketize buffer bufferseq build builder building builtins
-bulk busy but bw bwd by byte bytecode bytes bzip cache cached cachemask calculate calculator call
-callable callback callbacks called caller calls can cancellation candidate cannot canonical
-canonicalize cap capability capitalize capture captured capturing cardinality cartesian case cast
-cat catarray categorical categories category cauchy causal cause cbid cbrt cc ccl ccol ccp cdf
-cdist ceil cell celu center centered certain cga chain chalf change changed changes channel char
-charged chebyshev check checker checkify checknumerics checkpoint checkpointing checkpoints chief
-child chip chisquare cho choice cholesky choose chr chrome chunk chunks cid cijk circular ckpt
-claims clamp class clear client clip clk clock clocks clone cloned close closed cloud cluster
-clustering clz cmem cmn coalesce coalesced code codegen col coll collapsed collect collected
-collection collective collectives column combination combinations combined combiner comm command
-common comms communicate communication communicator comp compare comparison compat compatible
-compil compilation compile compiled compiler complete completed completeness completion complex
-component components compose composite compress compressed compression computation computations
-compute computeinternalgradients concat concatenate concrete concurrent cond condition conditional
-config configuration configure confusion conj conjugate connect connection consecutive const
-constant constants constrain constraint constructors consume contains context contextlib
-contiguous contracting contractions contrast contrastv contrib control controls conv conversion
-convert convolution coo cooperative coordinate coordinates copies copy copydeviceto copysign core
-corr corrcoef correlation cos cosh cosine cost count counted counter counters counts cov cpp cpu
-cpy create created creation criterion critical crop cross crow csc csf cshuffle cslt csr csv ct
-cta ctc cts ctx ctypes cu cub cublas cublaslt cuda cudnn cufft cuh cum cumlogsumexp cummax
-cummaxmin cummin cumprod cumsum cumulative cupti curand cusolver cusparse custom cut cutlass cv
-cversions cwise cycle cycles da damage damaged data database dataloader dataset datasets
-datasource dawsn db dce dcn dcudnn dd ddp deallocation debug decay decode decoder decorate
-decorator deduplicated deep deeper def default defaults defchararray deferring defined deformable
-defun deg degrees delete delta deltas demanded demangled dense dep dependency deprecated
-deprecation deprecations deps depth depthwise dequantize dequeue derivatives derive derived desc
-descend descent description descriptor deserialize dest destination destroy destruction det detach
-detail details determinant deterministic dev device devices devicescan df dfma dgrad diag diagflat
-diagnostic diagonal dict die diff difference differentiable differs diffusers digamma digits
-dilate dilated dilation dim dimension dimensions dims direct directed direction dirichlet disable
-disk dispatch dispatcher dispatches display dist distance distorted distribute distributed
-distribution div divide divmod dk dlpack dma dnn document does domain donation done dot double
-down dq draw driver droop drooped dropout dropped ds dsplit dst dstack dto dtoh dtype dtypes dual
-dummy dump duplicate duration durations dv dyn dynamic dynamo dz each eager earray ed edge edges
-edit ee eff effects efficient efficientzerotensor eig eigen eigenmetakernel eigh eigvals eigvalsh
-ein einsum einsumfunc element elements elementwise elemt else elu emb embed embedding embs empty
-emset enable enabled encode encoder end ended ends endswith engine enqueue ensemble ensure enter
-entire entr entries entropy enum enumerate environment envs ep epilogue epoch epoll eq equal er
-erase erf erfc erfcx erfinv error errors escapes est estimated estimator etc etw euclidean ev eval
-evaluat evaluate evaluation evaluator even event events every everything ex exact example examples
-exceeded except exception exceptions exclusive exec executable execute executed execution
-executions executor exist existing exists exit exp expand expandtabs experimental expert expint
-expit explicit expm exponential export exported ext extdata extend extension external extract eye
-fabric fabs fact factor factorial fadd fake fallback false family fast faster fastest fastparquet
-fault fb fbar fbgemm fcompute fd fdo fdw feature fecs fermi fetch fetches few fewer ff ffi ffma
-fft fftfreq fftn fftnd fftshift field fifo file filename filespec filesystem fill fillbuffer
-filled fillfunctor filter filtered finalize find fingerprint finished finite firefox first fit fix
-fixed flags flash flashinfer flat flatten flax flexible flight flip fliplr flipud float floating
-floatlist floor floordiv flops flow flush fmac fmax fmha fmin fmod fmul fn fnu fnuz fold folded
-folding for foreach fork form format formats formatted formatting forward forwardprop found fp
-fprint fprop fq fr frac fractional fragmentation frame frames framework free freq frequency fresh
-fresnel frexp frobenius from fromnumeric front frozen fsdp ftrl full fullest fully fun func
-function functional functions functor functorch functors funm fused fusion futex future futures fw
-fwd fwdbwd fx gains gamma gammabeta gammainc gammaincc gammaln gap garbage gather gb gbit gbs gc
-gcd ge gecko geev gelu gemm gemv gen general generalized generat generate generated generation
-generator generic genexpr geometric geomspace geqrf ger gesdd gesvd get getitem getlimits getrf
-gfx gh gi gif gigabytes git given glimpse global gloo glow glu gmem gmma gone google gpu grad
-gradient gradientdescent gradients grain grams graph graphlaunch graphs grd greater greedy green
-grew grid gridwise group grouped groupnorm groups gru gt gtcx guarantee gumbel gv gz gzip had
-haiku half hamming handle handler hann hard hardshrink hardsigmoid hardswish hardtanh hardware
-harm has hasattr hash hashable hashed have hbm hbmc header heap heartbeat heaviside heev heevd
-held helper helpers hermite hetrf hex hfft hfftn hgemm hi hidden high hijax hinge hip hipblas
-histc histogram histogramdd histograms history hit hits hl hlo hmma hn hnr hold holder holds home
-hook hooks hopper host hostname hosts hot householder hpp hpu hroni hsa hsh hsplit hspmm hss
-hstack hsv hto htod hub huber hue hybrid hypot hz iand ias ib ici icr id ident identity idle ids
-idx ie ient if ifft ifftn ifftnd ifftshift ifnull igamma igammac igemm ignore ihfft ihfftn ii il
-ilshift im imag image imageio immutable imperative impl implausible implicit impls import imported
-importer imread in inal include included incomplete index indexed indexing indices inductor
-inexact inf infeed infer inference inferred infinitely infinity inflated info ing init initial
-initialization initialize initialized initializers inner inplace input inputs insert insertion
-inside inspect inspector instance instant instantiate instinct instruction instructions
-instrumentation int integer integral integrate intel interface interleave intermediate internal
-interpolate interpolation interpreter intersect interval intlist into intra introspect ints inv
-invalid inverse inversion invert invoke io ior iota iotools ipl ipynb ipython ir irfft irfftn
-irfftnd irshift is isa isalnum isalpha isclose isdecimal isdigit isfinite isidentifier isin isinf
+batched batches batching batchmatmul batchmatmulv batchnorm batchprefill bb bbs bcall bcast bce
+bcopy bdot be beam before began begin begun bench bernoulli beside bessel best beta betainc
+between beyond bf bfc bfloat bfnrt bh bias biasadd biasnhwc bicubic big bilinear bin binary
+binaryop bincount bind binom binomial bit bitcast bitmatrix bitonic bits bitwise bjit bjlk
+blackman blackwell blas bljk block blocked blocks bmm bmp bn bname bnorm board body bool boolean
+boosted both bound boundaries bounding box boxes bpad bprop bqqqiqqii brain branch breakdown brecv
+bridge broadcast broadcasting broken bs bsc bscalar bsend bsr bucket bucketize buffer bufferseq
+build builder building builtins bulk busy but bw bwd by byte bytecode bytes bzip cache cached
+cachemask calculate calculator call callable callback callbacks called caller calls can
+cancellation candidate cannot canonical canonicalize cap capability capitalize capture captured
+capturing cardinality cartesian case cast cat catarray categorical categories category cauchy
+causal cause cbid cbrt cc ccl ccol ccp cdf cdist ceil cell celu center centered certain cga chain
+chalf change changed changes channel char charged chebyshev check checker checkify checknumerics
+checkpoint checkpointing checkpoints chief child chip chisquare cho choice cholesky choose chr
+chrome chunk chunks cid cijk circular ckpt claims clamp class clear client clip clk clock clocks
+clone cloned close closed cloud cluster clustering clz cmem cmn coalesce coalesced code codegen
+col coll collapsed collect collected collection collective collectives column combination
+combinations combined combiner comm command common comms communicate communication communicator
+comp compare comparison compat compatible compil compilation compile compiled compiler complete
+completed completeness completion complex component components compose composite compress
+compressed compression computation computations compute computeinternalgradients concat
+concatenate concrete concurrent cond condition conditional config configuration configure
+confusion conj conjugate connect connection consecutive const constant constants constrain
+constraint constructors consume contains context contextlib contiguous contracting contractions
+contrast contrastv contrib control controls conv conversion convert convolution coo cooperative
+coordinate coordinates copies copy copydeviceto copysign core corr corrcoef correlation cos cosh
+cosine cost count counted counter counters counts cov cpp cpu cpy create created creation
+criterion critical crop cross crow csc csf cshuffle cslt csr csv ct cta ctc cts ctx ctypes cu cub
+cublas cublaslt cuda cudnn cufft cuh cum cumlogsumexp cummax cummaxmin cummin cumprod cumsum
+cumulative cupti curand cusolver cusparse custom cut cutlass cv cversions cwise cycle cycles da
+damage damaged data database dataloader dataset datasets datasource dawsn db dce dcn dcudnn dd ddp
+deallocation debug decay decode decoder decorate decorator deduplicated deep deeper def default
+defaults defchararray deferring defined deformable defun deg degrees delete delta deltas demanded
+demangled dense dep dependency deprecated deprecation deprecations deps depth depthwise dequantize
+dequeue derivatives derive derived desc descend descent description descriptor deserialize dest
+destination destroy destruction det detach detail details determinant deterministic dev device
+devices devicescan df dfma dgrad diag diagflat diagnostic diagonal dict die diff difference
+differentiable differs diffusers digamma digits dilate dilated dilation dim dimension dimensions
+dims direct directed direction dirichlet disable disk dispatch dispatcher dispatches display dist
+distance distorted distribute distributed distribution div divide divmod dk dlpack dma dnn
+document does domain donation done dot double down dq draw driver droop drooped dropout dropped ds
+dsplit dst dstack dto dtoh dtype dtypes dual dummy dump duplicate duration durations dv dyn
+dynamic dynamo dz each eager earray ed edge edges edit ee eff effects efficient
+efficientzerotensor eig eigen eigenmetakernel eigh eigvals eigvalsh ein einsum einsumfunc element
+elements elementwise elemt else elu emb embed embedding embs empty emset enable enabled encode
+encoder end ended ends endswith engine enqueue ensemble ensure enter entire entr entries entropy
+enum enumerate environment envs ep epilogue epoch epoll eq equal er erase erf erfc erfcx erfinv
+error errors escapes est estimated estimator etc etw euclidean ev eval evaluat evaluate evaluation
+evaluator even event events every everything ex exact example examples exceeded except exception
+exceptions exclusive exec executable execute executed execution executions executor exist existing
+exists exit exp expand expandtabs experimental expert expint expit explicit expm exponential
+export exported ext extdata extend extension external extract eye fabric fabs fact factor
+factorial fadd fake fallback false family fast faster fastest fastparquet fault fb fbar fbgemm
+fcompute fd fdo fdw feature fecs fermi fetch fetches few fewer ff ffi ffma fft fftfreq fftn fftnd
+fftshift field fifo file filename filespec filesystem fill fillbuffer filled fillfunctor filter
+filtered finalize find fingerprint finished finite firefox first fit fix fixed flags flash
+flashinfer flat flatten flax flexible flight flip fliplr flipud float floating floatlist floor
+floordiv flops flow flush fmac fmax fmha fmin fmod fmul fn fnu fnuz fold folded folding for
+foreach fork form format formats formatted formatting forward forwardprop found fp fprint fprop fq
+fr frac fractional fragmentation frame frames framework free freq frequency fresh fresnel frexp
+frobenius from fromnumeric front frozen fsdp ftrl full fullest fully fun func function functional
+functions functor functorch functors funm fused fusion futex future futures fw fwd fwdbwd fx gains
+gamma gammabeta gammainc gammaincc gammaln gap garbage gather gb gbit gbs gc gcd ge gecko geev
+gelu gemm gemv gen general generalized generat generate generated generation generator generic
+genexpr geometric geomspace geqrf ger gesdd gesvd get getitem getlimits getrf gfx gh gi gif
+gigabytes git given glimpse global gloo glow glu gmem gmma gone google gpu grad gradient
+gradientdescent gradients grain grams graph graphlaunch graphs grd greater greedy green grew grid
+gridwise group grouped groupnorm groups gru gt gtcx guarantee gumbel gv gz gzip had haiku half
+hamming handle handler hann hard hardshrink hardsigmoid hardswish hardtanh hardware harm has
+hasattr hash hashable hashed have hbm hbmc header heap heartbeat heaviside heev heevd held helper
+helpers hermite hetrf hex hfft hfftn hgemm hi hidden high hijax hinge hip hipblas histc histogram
+histogramdd histograms history hit hits hl hlo hmma hn hnr hold holder holds home hook hooks
+hopper host hostname hosts hot householder hpp hpu hroni hsa hsh hsplit hspmm hss hstack hsv hto
+htod hub huber hue hybrid hypot hz iand ias ib ici icr id ident identity idle ids idx ie ient if
+ifft ifftn ifftnd ifftshift ifnull igamma igammac igemm ignore ihfft ihfftn ii il ilshift im imag
+image imageio immutable imperative impl implausible implicit impls import imported importer imread
+in inal include included incomplete index indexed indexing indices inductor inexact inf infeed
+infer inference inferred infinitely infinity inflated info ing init initial initialization
+initialize initialized initializers inner inplace input inputs insert insertion inside inspect
+inspector instance instant instantiate instinct instruction instructions instrumentation int
+integer integral integrate intel interface interleave intermediate internal interpolate
+interpolation interpreter intersect interval intlist into intra introspect ints inv invalid
+inverse inversion invert invoke io ior iota iotools ipl ipynb ipython ir irfft irfftn irfftnd
+irshift is isa isalnum isalpha isclose isdecimal isdigit isfinite isidentifier isin isinf
 isinstance islower isnan isneginf isnot isnumeric isotonic isposinf isprintable isreal isspace
 issue istft istitle isupper it item items iter iteration iterator its itself ixor jacobi jagged
 jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp jxl kaiser kbit kd kepler kept keras

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 from stepscope.result import Place, ms
 from stepscope.tables.account.owners import CallSite
-from stepscope.tables.parts.gradients import UnclaimedGradients, UnusedGraph
+from stepscope.tables.parts.gradients import RepeatedGradients, UnclaimedGradients, UnusedGraph
 
 
 @dataclass(frozen=True, slots=True)
 class NeedlessGradients:
-    """Gradients that were prepared and never computed, or computed and never used.
+    """Gradients that were prepared and never computed, computed again, or never used.
 
     Attributes:
-        time_ms: Per step, of the forward ops whose gradients nothing computed, or of the gradients
-            that nothing uses.
+        time_ms: Per step, of the forward ops whose gradients nothing computed, of all but the
+            first time that gradients were computed, or of the gradients that nothing uses.
         ops: How many of them, per step; or in how many parameters a backward pass ends.
+        times: How often each is computed; 0 where none is.
         updated, is_all: Of parameters, how many are updated; whether nothing computes a gradient.
         longest, function, file, line, caller: The op that most of their time is of, and where most
             is called from; "" and None where no line was recorded.
@@ -24,6 +25,7 @@ class NeedlessGradients:
 
     time_ms: float
     ops: float
+    times: float
     longest: str
     function: str
     file: str
@@ -39,9 +41,15 @@ class NeedlessGradients:
             return None
         return Place(self.function, self.file, self.line or 0, self.caller)
 
+    @property
+    def where(self) -> str:
+        """The same in words, to go on with."""
+        called = f", called from {self.caller}" if self.caller else ""
+        return f"{self.function} ({self.file}:{self.line}){called}"
+
 
 def needless(
-    found: UnusedGraph | UnclaimedGradients | None, count: int
+    found: UnusedGraph | RepeatedGradients | UnclaimedGradients | None, count: int
 ) -> NeedlessGradients | None:
     """What was found of them, per step of so many; None of nothing."""
     if found is None:
@@ -50,5 +58,8 @@ def needless(
     at = place.function, place.file, place.line if place.file else None, place.caller
     time = ms(found.time_ps) / count
     if isinstance(found, UnclaimedGradients):
-        return NeedlessGradients(time, found.parameters, found.op, *at, found.updated)
-    return NeedlessGradients(time, found.ops / count, found.op, *at, is_all=found.is_all)
+        return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
+    ops = found.ops / count
+    if isinstance(found, UnusedGraph):
+        return NeedlessGradients(time, ops, 0.0, found.op, *at, is_all=found.is_all)
+    return NeedlessGradients(time, ops, found.times, found.op, *at)

@@ -39,7 +39,6 @@ _WORDS = {
     "eager": "What the program runs op by op in a loop",
     "function": "The ops that {name} runs",
     "layer": "The ops named after {name}",
-    "line": "The ops of one line of {name}",
     "program": "Running the compiled function {name}",
     "framework": "The framework's own work on the loop's thread ({name})",
     "region": "The range {name}, in which nothing else was recorded,",
@@ -53,7 +52,7 @@ _WORDS = {
     "allocation": "Allocating memory",
 }
 #: Parts that are several things.
-MANY = ("op", "function", "layer", "line")
+MANY = ("op", "function", "layer")
 
 
 def part_words(kind: str, name: str) -> str:

@@ -12,7 +12,7 @@ from stepscope.verdicts.needless_gradients import NeedlessGradients
 from tests.unit.advice.test_largest_part import account, op
 
 EVALUATE = NeedlessGradients(
-    6.0, 40.0, "aten::linear", "evaluate", "train.py", 30, "train.py:50 main"
+    6.0, 40.0, 0.0, "aten::linear", "evaluate", "train.py", 30, "train.py:50 main"
 )
 
 

@@ -548,10 +548,11 @@ export interface OpsGrowth {
   readonly op: string;
 }
 
-/** Gradients that were prepared and never computed, or computed and never used. */
+/** Gradients that were prepared and never computed, computed again, or never used. */
 export interface NeedlessGradients {
   readonly time_ms: number | null;
   readonly ops: number | null;
+  readonly times: number | null;
   readonly longest: string;
   readonly function: string;
   readonly file: string;
@@ -2743,6 +2744,7 @@ export interface StepAccount extends ResultBody {
   readonly recorder_ms: number | null;
   readonly growth: OpsGrowth | null;
   readonly unused_gradients: NeedlessGradients | null;
+  readonly repeated_gradients: NeedlessGradients | null;
   readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly facts: TableOf<FactRow>;

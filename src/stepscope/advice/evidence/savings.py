@@ -28,7 +28,7 @@ _MAKING_FRAC = 0.25
 # The error of a single step, as a share of it: how far others would differ is unknown.
 _OF_ONE_FRAC = 0.2
 # Parts that are made of ops.
-_OF_OPS: Final = ("op", "layer", "line", "program", "function")
+_OF_OPS: Final = ("op", "layer", "program", "function")
 # Parts that are what a function does itself.
 _OF_CODE: Final = ("python", "library")
 # A part of which less delays the step is bounded by what runs beside it, which stays.

@@ -37,7 +37,7 @@ _REQUESTS: Final = (
 )
 # Names by which frameworks call a model or a layer.
 _MODEL_CALLS: Final = ("forward", "call", "__call__")
-_OPS: Final = ("op", "function", "line", "eager")
+_OPS: Final = ("op", "function", "eager")
 
 
 def maker(account: StepAccount | None) -> RivalRow | None:

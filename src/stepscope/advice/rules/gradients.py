@@ -13,6 +13,7 @@ from stepscope.registry import Answer
 from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
+    from stepscope.analysis.step_account import StepAccount
     from stepscope.verdicts.needless_gradients import NeedlessGradients
 
 # Shares of the ops' time that preparing gradients takes: little in large ops, half in small ones.
@@ -23,6 +24,8 @@ _NOTE_MS, _KEPT = (0.001, 0.006, 0.02), (0.0, 0.02, 0.06)
 # Of a frozen model's backward pass what remains is the way to its input, where something before it
 # is trained; without a graph its forward pass is shorter, too.
 _UNCLAIMED: Final = (0.4, 0.75, 1.1)
+# What goes with the passes that are left out: the last of them may train something of its own.
+_REPEATED: Final = (0.6, 0.9, 1.0)
 # What autograd calls the evaluation of a node.
 _EVALUATES: Final = "evaluate_function: "
 
@@ -90,3 +93,40 @@ def _unclaimed(found: NeedlessGradients, step: float) -> Finding:
         updated=found.updated,
         longest=None if found.place else found.longest.rpartition(_EVALUATES)[2],
     )
+
+
+def repeated_gradients(results: Results) -> Iterator[Answer]:
+    """Fire when gradients that were computed before cost 5 % of the step."""
+    account, some = results.step_account, thresholds()["some"]
+    step, found = account.step_time_ms, account.repeated_gradients
+    if not account.step_count or not step > 0:
+        yield unknown("no_steps_with_ops")
+        return
+    if found is None and not _names_gradients(account):
+        yield unknown("no_gradient_names")
+        return
+    if found is None or found.time_ms < some * step:
+        yield below(0.0 if found is None else found.time_ms, step, some)
+        return
+    low, saving, high = (share * found.time_ms for share in _REPEATED)
+    yield match(
+        "repeated-gradients",
+        step,
+        saving,
+        0.8,
+        cost_ms=found.time_ms,
+        low_ms=low,
+        high_ms=high,
+        place=found.place,
+        evidence=(Ref("step_account", "repeated_gradients"),),
+        repeated_ms=found.time_ms,
+        times=round(found.times),
+        ops=found.ops,
+        longest=None if found.place else found.longest,
+    )
+
+
+def _names_gradients(account: StepAccount) -> bool:
+    """Return whether anything of the step is named as a gradient, and of what."""
+    owners = (f"{one.name} {one.within}" for one in account.owners.records())
+    return any("Backward" in one for one in owners)

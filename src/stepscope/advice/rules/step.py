@@ -47,7 +47,7 @@ _NAMED: Final = 3
 _OURS: Final = ("recorder", "runtime")
 _CODE: Final = ("python", "library")
 # Parts that a runtime has work around, whose time is listed by itself.
-_RUN: Final = ("op", "layer", "line")
+_RUN: Final = ("op", "layer")
 # Kernels that the recording ties to no op.
 _UNKNOWN_OPS: Final = tuple(
     name for one in (names.BEFORE_RECORDING, names.NO_LAUNCH) for name in (one, f"{one} ops")
@@ -173,6 +173,7 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         "is_product": float(part.name in PRODUCTS),
         "is_unusual": float(part.name in UNUSUAL),
         "is_update": float(is_update(part.name)),
+        "has_no_gradient": float(part.holds("is_apart")),
         "is_mostly_runtime": float(
             runtime > 1 and part.kind == "op" and not part.holds("is_program")
         ),
@@ -326,7 +327,7 @@ _OF_ONE_STEP, _ALL = 0.6, 0.99
 
 
 def _place(part: AccountPart) -> Place:
-    is_op = part.kind in ("op", "eager", "function", "layer", "line")
+    is_op = part.kind in ("op", "eager", "function", "layer")
     is_call = part.text("first_kind") in ("library", "framework") and not is_op
     return Place(
         function=part.function,
@@ -405,11 +406,11 @@ def growing_steps(results: Results) -> Iterator[Answer]:
 
 # What passes over rows take: ops, and what hands them over.
 _PASSES: Final = (
-    "op", "function", "line", "eager", "framework", "launch", "runtime", "python", "library",
+    "op", "function", "eager", "framework", "launch", "runtime", "python", "library",
 )  # fmt: skip
 
 
-_OF_ROWS: Final = ("op", "function", "line", "eager")
+_OF_ROWS: Final = ("op", "function", "eager")
 
 
 def rows_again(results: Results) -> Iterator[Answer]:

@@ -28,8 +28,9 @@ from stepscope.tables.host.events import (
 )
 from stepscope.tables.host.ops import HostOps, host_ops
 from stepscope.tables.python.moments import innermost
+from stepscope.tables.traits.gradient_names import apart_from_gradients, is_eager_in_jax
 from stepscope.tables.traits.instructions import compiled_from
-from stepscope.tables.traits.op_families import UNUSUAL, family_of, is_eager_in_jax, scope_of
+from stepscope.tables.traits.op_families import UNUSUAL, family_of, scope_of
 
 # What is too little to be listed.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
@@ -171,7 +172,7 @@ def _labelled(
 ) -> tuple[U8, tuple[Computed, ...]]:
     """Labels of the spans: of ops, or of families of ops where there are more than labels."""
     if np.count_nonzero(np.bincount(code)) > CLASSES - 2:
-        code, facts = _by_family(code, facts, end - start)
+        code, facts = _by_family(host, code, facts, end - start)
     length = end - start
     sums = sum_labels(code, length, length, len(facts))
     total = sums.total_ps
@@ -213,16 +214,18 @@ def _competes(facts: list[_Fact], total: I64) -> Bool:
     return found
 
 
-def _by_family(code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_Fact]]:
+def _by_family(host: Host, code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_Fact]]:
     """The same with fewer codes: the longest ops keep theirs, others share them.
 
     The longest groups of one family in one layer of the model have one each, the rest one for each
     family. A group is named by the one of its ops that takes longest in all, and knows how many
-    others it stands for, and where they lie.
+    others it stands for, and where they lie. What no gradient goes through stays apart from what
+    one does.
     """
+    apart = apart_from_gradients(host, (one.op.name for one in facts))
     total = np.bincount(code, weights=length, minlength=len(facts)).astype(np.int64)
     order = np.argsort(-total, kind="stable").tolist()
-    families = [_family_key(one) for one in facts]
+    families = [_family_key(one, one.op.name in apart) for one in facts]
     room = max(CLASSES - 2 - len(set(families)), 0)
     alone = HALF_FRAC * room if any(scopes_of(one.op.name) for one in facts) else room
     rest = [at for at in order[int(alone) :] if total[at]]
@@ -245,13 +248,13 @@ def _by_family(code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_F
     return place[code], merged
 
 
-def _family_key(one: _Fact) -> tuple[object, ...]:
+def _family_key(one: _Fact, is_apart: bool) -> tuple[object, ...]:
     is_typed = one.op.type not in ("", "Unknown")
     family = family_of(one.op.type if is_typed else one.op.name)
     # A product that is dispatched by itself is none of the compiled model's.
     is_alone = is_eager_in_jax(one.op.name)
     scope = scope_of(one.op.name), routine_of(one.op.name)
-    return one.kind, family, one.on_device, scope, is_alone
+    return one.kind, family, one.on_device, scope, is_apart, is_alone
 
 
 def _largest(keys: list[tuple[object, ...]], total: I64) -> list[tuple[object, ...]]:

@@ -1,12 +1,14 @@
-"""Gradients that a step need not compute.
+"""Gradients that a step need not compute, and passes without gradients.
 
 While PyTorch records gradients, each op takes a number that its gradient carries. A number that no
-gradient carries was kept for nothing (``unused_graph``); more parameters with gradients than an
-optimizer updates are unclaimed (``unclaimed_gradients``).
+gradient carries was kept for nothing (``unused_graph``); a number that several carry was computed
+again (``repeated_gradients``); more parameters with gradients than an optimizer updates are
+unclaimed (``unclaimed_gradients``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +19,7 @@ from stepscope.columns import distinct, distinct_keys, rows_of, sum_by_key, unio
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.owners import CallSite, site_of
+from stepscope.tables.account.owners import CallSite, Owner, site_of, time_by_family
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
@@ -30,6 +32,11 @@ from stepscope.tables.in_steps.host_activity import torch_dispatches
 from stepscope.tables.in_steps.optimizer_updates import step_of_torch
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
+from stepscope.tables.traits.gradient_names import (
+    DIGITS,
+    apart_from_gradients,
+)
+from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.updates import after_model
 
 
@@ -187,6 +194,70 @@ def _made_within(numbered: NumberedOps, mine: Bool) -> I64:
     at = np.searchsorted(start, begun, side="right") - 1
     within = (at >= 0) & (begun < np.append(end, 0)[at])
     return distinct(numbered.number[other][within])
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedGradients:
+    """Gradients that steps compute again.
+
+    Attributes:
+        time_ps: Of all but the first time each is computed, in the kept steps.
+        ops: How many ran again.
+        times: How often those with most of the time are computed, on average.
+        op: Of which name most of the time is.
+        place: The line of the program that most of it is called from; None unknown.
+    """
+
+    time_ps: int
+    ops: int
+    times: float
+    op: str
+    place: CallSite | None
+
+
+def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
+    """Return None if each is computed once, or gradients are differentiated: they are needed."""
+    if differentiates_gradients(host):
+        return None
+    rows, group = _of_torch(host)
+    steps = found.found
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    begin = host.space.events.start_ps[rows]
+    until = begin + host.space.length_ps[rows]
+    step = np.searchsorted(start, begin, side="right") - 1
+    inside = (step >= 0) & (begin < end[np.maximum(step, 0)])
+    rows, begin, until, step = rows[inside], begin[inside], until[inside], step[inside]
+    order = np.lexsort((begin, group[inside], step))
+    key = np.stack([step[order], group[inside][order]])
+    again = np.append(False, (np.diff(key) == 0).all(axis=0))[: len(order)]
+    if not again.any():
+        return None
+    which = order[again]
+    spans = union_spans(begin[which], until[which])
+    time = int(covered(*spans, start, end).sum())
+    length = until[which] - begin[which]
+    _first, code = distinct_keys(np.cumsum(~again))
+    runs = np.bincount(code)
+    spent = sum_by_key(code[again], length, len(runs))
+    times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
+    name = longest_name(host, rows[which], length)
+    return RepeatedGradients(time, len(which), times, name, place_of(found.frames, *spans))
+
+
+def _of_torch(host: Host) -> tuple[I64, I64]:
+    """The nodes of autograd that ran, and which forward op each is of."""
+    numbered, names = numbered_ops(host), host.space.event_metadata.name
+    is_node = np.asarray([*map(_is_node, names), False])
+    of = host.space.events.metadata[numbered.row]
+    nodes = np.flatnonzero(numbered.backward & is_node[of])
+    # An op and what evaluates it have one number, and each is computed as often.
+    _first, code = distinct_keys(of[nodes].astype(np.int64))
+    return numbered.row[nodes], numbered.number[nodes] * np.int64(len(_first) or 1) + code
+
+
+def _is_node(name: str) -> bool:
+    """Whether it is a node of autograd: ``MmBackward0``, with any words before it."""
+    return name.rstrip(DIGITS).endswith("Backward")
 
 
 _ACCUMULATE: Final = "AccumulateGrad"
@@ -395,3 +466,14 @@ def _place(host: Host, found: Account, begin: I64, until: I64) -> CallSite | Non
     slot = np.minimum(np.searchsorted(number, asked), len(last) - 1)
     forward = last[slot[number[slot] == asked]]
     return place_of(found.frames, numbered.start_ps[forward], numbered.end_ps[forward])
+
+
+def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
+    """Ids of the owners of such products; none where they are little, or nothing is trained."""
+    owners = list(listed)
+    ops = [one for one in owners if one.kind == "op"]
+    apart = apart_from_gradients(host, (one.name for one in ops))
+    found = [one for one in ops if one.family in PRODUCTS and one.name in apart]
+    enough = PART_FRAC * sum(one.total_ps for one in owners)
+    families = time_by_family(found)
+    return frozenset(id(one) for one in found if families[one.family] > enough)

@@ -1,6 +1,6 @@
 """The owners of a step's time grouped into parts that one change would concern.
 
-Groupers look at layers, loops, functions, compiled lines, calls and programs in turn;
+Groupers look at layers, loops, functions, calls and programs in turn;
 ``compiled_parts`` applies them all.
 """
 
@@ -18,7 +18,7 @@ from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, owners, time_by_family
-from stepscope.tables.core.op_scopes import layer_of, routine_of
+from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import (
     FEW,
@@ -30,23 +30,20 @@ from stepscope.tables.core.thresholds import (
     NEARLY_ALL_FRAC,
     PART_FRAC,
     SOME_FRAC,
-    TRACE_FRAC,
     TWO_THIRDS_FRAC,
 )
 from stepscope.tables.hlo.module import HloModule
 from stepscope.tables.hlo.modules import hlo_modules
+from stepscope.tables.parts.gradients import without_gradients
 from stepscope.tables.python.functions import loop_functions
 from stepscope.tables.steps.calls import function_calls, is_single_op
+from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.inside import LineWork, lines_of_program
-from stepscope.tables.traits.instructions import compiled_from
 from stepscope.tables.traits.op_families import (
-    COSTLY,
     PLAIN,
     PRODUCTS,
-    RANDOM,
     SCOPES,
     UNUSUAL,
-    is_eager_in_jax,
     scope_of,
 )
 from stepscope.tables.traits.updates import is_update
@@ -298,6 +295,8 @@ def hands_over(one: Owner, ops: Collection[str]) -> bool:
 
 # Kinds of time in which the thread runs code: they belong to the function that runs it.
 _HOST = ("python", "library", "framework", "annotated")
+# Marks the key of products that no gradient goes through.
+_APART = "without gradients"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -307,16 +306,17 @@ class Part:
     Attributes:
         kind: "python", "library", "framework", "op" or another kind of owner; "function": the ops
             of one of the program's functions; "layer": those that are named after one layer, loss
-            or metric; "line": those that a compiled program has from one line; "program": compiled
-            functions without their ops.
+            or metric; "program": compiled functions without their ops.
         name: Of the function, the library's call, the family of ops, or the kind.
         owners: The largest first.
+        is_apart: Whether it is products that no gradient goes through, of a step that has some.
     """
 
     kind: str
     name: str
     owners: tuple[Owner, ...]
     time_ps: I64 = field(repr=False)
+    is_apart: bool = False
 
     @property
     def total_ps(self) -> int:
@@ -332,14 +332,14 @@ class Part:
 def parts(
     found: Account,
     listed: list[Owner] | None = None,
-    lines: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
+    apart: Collection[int] = (),
 ) -> list[Part]:
     """What makes up the steps, the largest first.
 
     Args:
         found: The account.
         listed: Its owners, where they are already known, or placed more exactly.
-        lines: Function, file and line that stand for ops, by the owners' ids (``compiled_lines``).
+        apart: Ids of products that no gradient goes through (``without_gradients``).
     """
     listed = owners(found) if listed is None else listed
     groups: dict[tuple[str, ...], list[Owner]] = {}
@@ -358,10 +358,8 @@ def parts(
     handed = _handed_over(listed, loops)
     for one in listed:
         key = whole.get(id(one), _key(one, loops, handed))
-        if id(one) in lines and in_graph.get(id(one), RANDOM) == RANDOM:
-            key = ("line", *lines[id(one)])
-            groups.setdefault(key, []).append(one)
-            continue
+        if id(one) in apart and key[0] == "op":
+            key = (*key, _APART)
         key = ("op", in_graph[id(one)]) if id(one) in in_graph else key
         groups.setdefault(placed.get(id(one), key), []).append(one)
     for key, group in groups.items():
@@ -457,11 +455,11 @@ def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
         return Part("eager", key[2] if key[0] == "host" else "", tuple(group), time)
     if key[0] == "function":
         return Part("function", key[2], tuple(group), time)
-    if key[0] in ("layer", "line"):
+    if key[0] == "layer":
         return Part(key[0], key[1], tuple(group), time)
     if key[0] != "host":
         name = key[1] or _kind_name(key[0], group)
-        return Part(key[0], name, tuple(group), time)
+        return Part(key[0], name, tuple(group), time, key[-1] == _APART)
     by_kind: dict[str, int] = {}
     for one in group:
         kind = "framework" if one.kind in ("annotated", "op") else one.kind
@@ -474,52 +472,10 @@ def _kind_name(kind: str, group: list[Owner]) -> str:
     return group[0].name if kind in ("framework", "compile", "input", "wait") else kind
 
 
-def compiled_lines(host: Host, listed: Iterable[Owner]) -> dict[int, Key]:
-    """Function, file and line that stand for ops of compiled programs, by the owners' ids.
-
-    An owner is all runs of one op; the line is that of its longest run.
-    """
-    owners = list(listed)
-    whole = sum(one.total_ps for one in owners)
-    lines: dict[Key, list[Owner]] = {}
-    for one in owners:
-        if one.kind != "op" or one.event < 0 or one.total_ps < TRACE_FRAC * whole:
-            continue
-        if is_update(one.family) or is_eager_in_jax(one.name):
-            continue
-        made = compiled_from(host, one.event)
-        if made.line and made.function:
-            lines.setdefault((made.function, made.file, str(made.line)), []).append(one)
-    found: dict[int, Key] = {}
-    for key, group in lines.items():
-        if _says_more_than_families(group, whole):
-            found |= dict.fromkeys(map(id, group), key)
-    return found
-
-
-def _says_more_than_families(group: list[Owner], whole: int) -> bool:
-    """Whether a line says more of its ops than their families and layers do."""
-    families = time_by_family(group)
-    layers: dict[Key, int] = {}
-    for one in group:
-        layers[one.layer] = layers.get(one.layer, 0) + one.total_ps
-    time = sum(families.values())
-    if max(families, key=lambda family: families[family]) in COSTLY:
-        return False
-    products = sum(
-        one.total_ps for one in group if one.family in PRODUCTS and not routine_of(one.name)
-    )
-    return (
-        time >= LARGE_FRAC * whole
-        and max(families.values()) <= TWO_THIRDS_FRAC * time
-        and products < HALF_FRAC * time
-        and sum(spent >= SOME_FRAC * time for spent in layers.values()) < FEW
-    )
-
-
 def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
     """The parts of an account, with what the recording knows of compiled programs."""
-    return with_programs(host, parts(found, listed, compiled_lines(host, listed)))
+    apart = without_gradients(host, listed)
+    return with_programs(host, parts(found, listed, apart))
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:

@@ -300,8 +300,6 @@ _BATCH = Consequence(around=1.0, ops=GOES_WITH_FRAC, short_ops=1.0)
 _OVERLAP = Consequence(around=1.0, ops=0.0, short_ops=0.0)
 # The producers of an op's inputs and the readers of its outputs shrink with it.
 _SHRINK = Consequence(around=HALF_FRAC, ops=1.0, short_ops=1.0)
-# All work of a line is left out, with the runtime's work around it.
-_LINE = Consequence(around=1.0, ops=1.0, short_ops=1.0)
 _CONSEQUENCES = {
     "python": _REMOVE,
     "library": _REMOVE,
@@ -314,11 +312,10 @@ _CONSEQUENCES = {
     "op": _SHRINK,
     "function": _SHRINK,
     "layer": _SHRINK,
-    "line": _LINE,
     "program": _SHRINK,
 }
 # Parts that are made of ops.
-_OF_OPS = ("op", "function", "layer", "line", "program")
+_OF_OPS = ("op", "function", "layer", "program")
 
 
 @dataclass(frozen=True, slots=True)

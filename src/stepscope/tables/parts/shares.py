@@ -16,7 +16,6 @@ from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.op_scopes import routine_of
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import (
     FEW,
@@ -34,8 +33,9 @@ from stepscope.tables.parts.grouping import Part, lines_of, scope_with_most
 from stepscope.tables.parts.sites import NOWHERE, Site, callers_of, sites_of
 from stepscope.tables.steps.attribution import host_work, steps
 from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
+from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from, instruction_of
-from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL, is_eager_in_jax
+from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
 
 #: Roles: what a part is made of; the layer of its ops; what a fusion mostly computes; operands of
 #: its longest run; where it is launched; lines that its ops come from; their callers; lines with
@@ -118,8 +118,6 @@ def made_of(part: Part, host: Host | None = None) -> list[Share]:
         return _grouped(
             part, lambda owner: _in_outer(host, owner), lambda owner: _site(host, owner)
         )
-    if part.kind == "line":
-        return _grouped(part, _call_in_line)
     if part.kind == "layer":
         return _grouped(part, lambda owner: owner.family, op_of=lambda owner: brief(owner.name))
     return _grouped(part, lambda owner: owner.said(brief(owner.name or owner.kind)))[:FEW]
@@ -161,19 +159,6 @@ def _in_outer(host: Host | None, owner: Owner) -> str:
     outer = "" if host is None or owner.family in PRODUCTS else outer_op(host, owner.event)
     is_new = bool(outer) and owner.family not in outer
     return f"{owner.family} in aten::{outer}" if is_new else owner.family
-
-
-# A library's function that JAX compiles for itself: what a line calls, such as "_one_hot".
-_COMPILED: Final = re.compile(r"jit\(_{0,8}(\w{1,200})\)")
-
-
-def _call_in_line(owner: Owner) -> str:
-    """Return a family with the library's function that makes it."""
-    path = owner.name.split("/")
-    calls = [found[-1] for at in path[1:] if (found := _COMPILED.findall(at))]
-    # A function of a matrix is made of many, with names of their own.
-    inner = routine_of(owner.name) or (calls[-1] if calls else "")
-    return f"{owner.family} in {inner}" if inner else owner.family
 
 
 # Ops by which a program only makes its numbers and shapes tensors.

@@ -8,7 +8,6 @@ from typing import Final
 
 from stepscope.schema import names
 from stepscope.tables.hlo.rewritten import is_layout_fusion
-from stepscope.tables.steps.calls import is_single_op
 
 _PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")
 _SUFFIX: Final = re.compile(
@@ -88,8 +87,6 @@ _DECOMPOSITIONS: Final = """
     linalg_solve_triangular linalg_svd linalg_svdvals lu qr svd triangular-solve
     triangular_solve
 """
-#: Families of such ops, which say more than the line that they are called from.
-COSTLY: Final = frozenset(_DECOMPOSITIONS.split())
 # Ops that seldom are what a model is for.
 _SELDOM: Final = """
     Sort sort top_k approx_top_k Cumsum CumSum Cumprod cumsum cumlogsumexp Unique unique
@@ -99,7 +96,9 @@ _SELDOM: Final = """
     EncodeJpeg Save SaveV2 Print PrintV2 WriteSummary WriteHistogramSummary copy_ _to_copy
     item coalesce to_sparse to_sparse_csr to_dense
 """
-UNUSUAL: Final = COSTLY | {*_SELDOM.split(), *names.PYTHON_OPS, RANDOM, TEXT}
+UNUSUAL: Final = frozenset(
+    (*_DECOMPOSITIONS.split(), *_SELDOM.split(), *names.PYTHON_OPS, RANDOM, TEXT)
+)
 
 # What JAX's functions of random numbers call themselves, and their generator.
 _DRAWS: Final = re.compile(
@@ -121,15 +120,6 @@ def scope_of(name: str) -> str:
         return RANDOM
     inside = [one for one in name.split("/") if one in SCOPES]
     return inside[-1] if inside else ""
-
-
-_PROGRAM: Final = re.compile(r"jit\((\w+)\)/")
-
-
-def is_eager_in_jax(name: str) -> bool:
-    """Whether an op of JAX's was dispatched by itself: it is a program of its own then."""
-    program = _PROGRAM.match(name)
-    return program is not None and is_single_op(program[1])
 
 
 # What a compiler fuses into its neighbours without doubt, TensorFlow's and PyTorch's. XLA has done
