@@ -12,7 +12,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from stepscope.surfaces.http import Server, Settings
 from stepscope.surfaces.http.app import STATIC_FOLDER
-from tests.e2e.browser.axe import violations
 from tests.e2e.browser.conftest import Opener
 from tests.e2e.browser.tool_recordings import RECORDINGS
 from tests.profiles import worked_example
@@ -118,17 +117,6 @@ def test_a_tool_without_a_page_of_its_own_shows_its_tables(open_page: Opener, to
     heading = page.locator("h2", has_text=re.compile(rf"^{GENERIC[tool][1]}\b"))
     table = page.locator("section", has=heading).last
     expect(table.locator('[role="row"]').nth(2)).to_be_visible()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("tool", [*PAGES, *GENERIC])
-def test_axe_finds_nothing_on_a_tools_page(
-    page: Page, open_page: Opener, tool: str, scheme: str
-) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    opened(open_page, tool)
-    page.wait_for_load_state("networkidle")
-    assert violations(page) == []
 
 
 @pytest.mark.parametrize("tool", [*PAGES, *GENERIC])
