@@ -1,7 +1,7 @@
 """``python lint/prose.py [--list SCOPE] [--lower]``: the style rules that a machine can check.
 
 proselint runs the rules; this file finds the texts. A rule has a scope's count in ``prose.toml``
-that may only fall: documents, help and errors are at 0, docstrings and comments on their way.
+that may only fall.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class DcnCollectiveRow(Row):
             "Bandwidth reached",
             unit="Gbit/s",
             kind="rate",
-            help="Of one TPU in its fastest run.",
+            help="One TPU in its fastest run.",
         ),
     ]
     send_op: Annotated[str, Column("Send op", kind="name")]
@@ -475,7 +475,7 @@ TOOL = Tool(
         Need(
             met=has_their_programs,
             missing="TPUs exchange data through their hosts, but the compiled programs (HLO) that "
-            "say which collective an op belongs to are missing.",
+            "name the collective of an op are missing.",
             record=how_to_record.SLICES,
         ),
         Need(

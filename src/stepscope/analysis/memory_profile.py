@@ -38,7 +38,7 @@ _LAYER_POINTS, _LAYERS = 320, 6
 
 
 AllocatedIn = Annotated[
-    str, Column("Allocated in", kind="name", help="What enclosed it, where no op is recorded.")
+    str, Column("Allocated in", kind="name", help="The enclosing event, if no op is recorded.")
 ]
 
 _DEVICE_NUMBER: Final = re.compile(r"(?:^|_)(\d+)(?:_|$)")

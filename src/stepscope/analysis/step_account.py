@@ -61,7 +61,7 @@ class PartRow(Row):
     name: Annotated[
         str, Column("Part", kind="name", help="A function, a library's call, a family of ops …")
     ]
-    function: Annotated[str, Column("Function", kind="name", help="Of the program.")]
+    function: Annotated[str, Column("Function", kind="name", help="The program's own.")]
     file: Annotated[str, Column("File", kind="name")]
     line: Annotated[int, Column("Line", kind="number", help="Empty: not known.")]
     caller: Annotated[str, Column("Called from", kind="name")]
@@ -126,7 +126,7 @@ class ShareRow(Row):
 
     part: Annotated[int, Column("Part", kind="number", help="Row of the table of parts.")]
     role: Annotated[
-        str, Column("Role", kind="category", help="What it is of the part, or a trait.")
+        str, Column("Role", kind="category", help="Its relation to the part, or a trait.")
     ]
     name: Annotated[str, Column("Name", kind="name")]
     share_frac: Annotated[float, Column("Share of the part", unit="%", kind="ratio")]
@@ -197,7 +197,7 @@ class OuterCallRow(Row):
     caller: Annotated[str, Column("Called from", kind="name")]
     is_loop: Annotated[bool, Column("Around the steps", kind="flag", help="Runs through them.")]
     above: Annotated[
-        int, Column("Above", kind="number", hidden=True, help="Row of what calls it; none: -1.")
+        int, Column("Above", kind="number", hidden=True, help="Row of its caller; none: -1.")
     ]
     time_ms: Annotated[
         float, Column("Time", unit="ms", kind="time", sort="desc", help="With all that it calls.")

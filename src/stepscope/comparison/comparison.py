@@ -110,7 +110,7 @@ class RunRow(Row):
         str, Column("Mostly", kind="text", help="The largest part of the change to the run before.")
     ]
     peak_memory_bytes: Annotated[
-        float, Column("Peak memory", kind="bytes", help="Of the fullest memory.")
+        float, Column("Peak memory", kind="bytes", help="The fullest memory.")
     ]
 
 

@@ -24,7 +24,7 @@ class SuspectRow(Row):
             unit="ms",
             kind="time",
             sort="desc",
-            help="What a typical step takes longer with this as recorded.",
+            help="How much longer a typical step is with this as recorded.",
         ),
     ]
     cost_frac: Annotated[float, Column("Of the step", unit="%", kind="ratio")]
@@ -37,7 +37,7 @@ class SuspectRow(Row):
             "Saves alone",
             unit="ms",
             kind="time",
-            help="What the recorded step would save if only this were as its peers.",
+            help="How much shorter the recorded step would be if only this were as its peers.",
         ),
     ]
     cause: Annotated[str, Column("Cause", kind="category")]
@@ -64,7 +64,7 @@ class DeviceRow(Row):
 
     host: Annotated[str, Column("Host", kind="name")]
     device: Annotated[str, Column("Device", kind="name")]
-    rank: Annotated[int, Column("Rank", kind="number", help="Of its process; -1: not known.")]
+    rank: Annotated[int, Column("Rank", kind="number", help="Its process's; -1: not known.")]
     place: Annotated[str, Column("Place", kind="text", help="Its coordinates on the job's axes.")]
     charged_ms: Annotated[
         float,
@@ -95,7 +95,7 @@ class PodStepRow(Row):
     """One step of the pod."""
 
     step_num: Annotated[int, Column("Step", kind="number")]
-    time_ms: Annotated[float, Column("Step time", unit="ms", kind="time", help="Of the slowest.")]
+    time_ms: Annotated[float, Column("Step time", unit="ms", kind="time", help="The slowest.")]
     work_p1_ms: Annotated[float, Column("Own work p1", unit="ms", kind="time")]
     work_p10_ms: Annotated[float, Column("p10", unit="ms", kind="time")]
     work_p50_ms: Annotated[float, Column("p50", unit="ms", kind="time")]
@@ -131,7 +131,7 @@ class LinkRow(Row):
         float, Column("Transfers", unit="ms", kind="time", help="Per step.", sort="desc")
     ]
     waits_ms: Annotated[
-        float, Column("Waits", unit="ms", kind="time", help="Of all members per step.")
+        float, Column("Waits", unit="ms", kind="time", help="All members, per step.")
     ]
     ratio: Annotated[float, Column("× class", kind="number", help="Transfers against its class.")]
 
@@ -162,7 +162,7 @@ class EvidenceRow(Row):
     arrives_ms: Annotated[float, Column("Arrives", unit="ms", kind="time")]
     ends_ms: Annotated[float, Column("Ends", unit="ms", kind="time")]
     clock_u_us: Annotated[
-        float, Column("± u", unit="µs", kind="time", help="Of its times against the others'.")
+        float, Column("± u", unit="µs", kind="time", help="Error of its times against the others'.")
     ]
 
 

@@ -30,7 +30,9 @@ class _PlaceRow(Row):
 class RivalRow(_PlaceRow):
     """Another thread of the program that runs Python beside the loop."""
 
-    call: Annotated[str, Column("Calls", kind="name", help="Of a library, for most of the time.")]
+    call: Annotated[
+        str, Column("Calls", kind="name", help="The library call with most of the time.")
+    ]
     busy_frac: Annotated[
         float,
         Column("Runs Python", unit="%", kind="ratio", sort="desc", help="Share of the steps."),
@@ -52,7 +54,7 @@ class LockHolderRow(_PlaceRow):
             unit="%",
             kind="ratio",
             sort="desc",
-            help="Of the loop's for a lock, or for the threads that wait for it.",
+            help="The loop's wait for a lock, or the wait of threads for it.",
         ),
     ]
     waiters: Annotated[

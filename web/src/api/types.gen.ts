@@ -1210,7 +1210,7 @@ export interface StepAccountPartRow {
   readonly kind: readonly (string | null)[];
   /** Part. A function, a library's call, a family of ops … */
   readonly name: readonly (string | null)[];
-  /** Function. Of the program. */
+  /** Function. The program's own. */
   readonly function: readonly (string | null)[];
   /** File. */
   readonly file: readonly (string | null)[];
@@ -1254,7 +1254,7 @@ export interface FactRow {
 export interface ShareRow {
   /** Part. Row of the table of parts. */
   readonly part: readonly (number | null)[];
-  /** Role. What it is of the part, or a trait. */
+  /** Role. Its relation to the part, or a trait. */
   readonly role: readonly (string | null)[];
   /** Name. */
   readonly name: readonly (string | null)[];
@@ -1310,7 +1310,7 @@ export interface OuterCallRow {
   readonly caller: readonly (string | null)[];
   /** Around the steps. Runs through them. */
   readonly is_loop: readonly (boolean | null)[];
-  /** Above. Row of what calls it; none: -1. */
+  /** Above. Row of its caller; none: -1. */
   readonly above: readonly (number | null)[];
   /** Time (ms). With all that it calls. */
   readonly time_ms: readonly (number | null)[];
@@ -1334,7 +1334,7 @@ export interface RivalRow {
   readonly file: readonly (string | null)[];
   /** Line. */
   readonly line: readonly (number | null)[];
-  /** Calls. Of a library, for most of the time. */
+  /** Calls. The library call with most of the time. */
   readonly call: readonly (string | null)[];
   /** Runs Python (%). Share of the steps. */
   readonly busy_frac: readonly (number | null)[];
@@ -1360,7 +1360,7 @@ export interface LockHolderRow {
   readonly line: readonly (number | null)[];
   /** Calls. */
   readonly call: readonly (string | null)[];
-  /** Share of the waits (%). Of the loop's for a lock, or for the threads that wait for it. */
+  /** Share of the waits (%). The loop's wait for a lock, or the wait of threads for it. */
   readonly wait_frac: readonly (number | null)[];
   /** Wait for it. Threads that the loop waits for, at most at once; 0: the loop itself does. */
   readonly waiters: readonly (number | null)[];
@@ -1824,7 +1824,7 @@ export interface MemoryHoldingRow {
   readonly data_type: readonly (string | null)[];
   /** Shape. */
   readonly shape: readonly (string | null)[];
-  /** Allocated in. What enclosed it, where no op is recorded. */
+  /** Allocated in. The enclosing event, if no op is recorded. */
   readonly allocated_in: readonly (string | null)[];
   /** Share (%). Share of the memory in use. */
   readonly share_frac: readonly (number | null)[];
@@ -1884,7 +1884,7 @@ export interface MemoryTimeRow {
   readonly data_type: readonly (string | null)[];
   /** Shape. */
   readonly shape: readonly (string | null)[];
-  /** Allocated in. What enclosed it, where no op is recorded. */
+  /** Allocated in. The enclosing event, if no op is recorded. */
   readonly allocated_in: readonly (string | null)[];
   /** In use (B). Stack and heap after the event. */
   readonly in_use_bytes: readonly (number | null)[];
@@ -2426,7 +2426,7 @@ export interface RunRow {
   readonly significant: readonly (string | null)[];
   /** Mostly. The largest part of the change to the run before. */
   readonly main_change: readonly (string | null)[];
-  /** Peak memory. Of the fullest memory. */
+  /** Peak memory. The fullest memory. */
   readonly peak_memory_bytes: readonly (number | null)[];
 }
 
@@ -2460,13 +2460,13 @@ export interface SuspectRow {
   readonly kind: readonly (string | null)[];
   /** Devices. */
   readonly devices: readonly (number | null)[];
-  /** Cost (ms). What a typical step takes longer with this as recorded. */
+  /** Cost (ms). How much longer a typical step is with this as recorded. */
   readonly cost_ms: readonly (number | null)[];
   /** Of the step (%). */
   readonly cost_frac: readonly (number | null)[];
   /** ± (ms). Standard error, from step to step. */
   readonly error_ms: readonly (number | null)[];
-  /** Saves alone (ms). What the recorded step would save if only this were as its peers. */
+  /** Saves alone (ms). How much shorter the recorded step would be if only this were as its peers. */
   readonly saving_ms: readonly (number | null)[];
   /** Cause. */
   readonly cause: readonly (string | null)[];
@@ -2514,7 +2514,7 @@ export interface EvidenceRow {
   readonly arrives_ms: readonly (number | null)[];
   /** Ends (ms). */
   readonly ends_ms: readonly (number | null)[];
-  /** ± u (µs). Of its times against the others'. */
+  /** ± u (µs). Error of its times against the others'. */
   readonly clock_u_us: readonly (number | null)[];
 }
 
@@ -2522,7 +2522,7 @@ export interface EvidenceRow {
 export interface PodStepRow {
   /** Step. */
   readonly step_num: readonly (number | null)[];
-  /** Step time (ms). Of the slowest. */
+  /** Step time (ms). The slowest. */
   readonly time_ms: readonly (number | null)[];
   /** Own work p1 (ms). */
   readonly work_p1_ms: readonly (number | null)[];
@@ -2568,7 +2568,7 @@ export interface DeviceRow {
   readonly host: readonly (string | null)[];
   /** Device. */
   readonly device: readonly (string | null)[];
-  /** Rank. Of its process; -1: not known. */
+  /** Rank. Its process's; -1: not known. */
   readonly rank: readonly (number | null)[];
   /** Place. Its coordinates on the job's axes. */
   readonly place: readonly (string | null)[];
@@ -2604,7 +2604,7 @@ export interface LinkRow {
   readonly meetings: readonly (number | null)[];
   /** Transfers (ms). Per step. */
   readonly transfer_ms: readonly (number | null)[];
-  /** Waits (ms). Of all members per step. */
+  /** Waits (ms). All members, per step. */
   readonly waits_ms: readonly (number | null)[];
   /** × class. Transfers against its class. */
   readonly ratio: readonly (number | null)[];

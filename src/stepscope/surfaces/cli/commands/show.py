@@ -213,7 +213,7 @@ def _format_of(target: Path | None) -> str:
     found = known.get(target.suffix.lower())
     if found is None:
         raise UsageError(
-            f"--output {target.name} does not say which format.",
+            f"--output {target.name} has no known extension.",
             hint="Add --format json, csv, md, parquet or table.",
         )
     return found
