@@ -129,6 +129,11 @@ class Workspace:
             opened = self._opened.get(chosen.id)
             return opened.progress if opened else OpenProgress()
 
+    def is_open(self, run: str) -> bool:
+        """Whether a run is open, so that its session costs nothing."""
+        with self._lock:
+            return run in self._opened
+
     def load(self, run: str | None = None, host: str | None = None) -> Session:
         """The session with its hosts decoded; ``progress`` tells how far while this waits."""
         session = self.session(run, host)

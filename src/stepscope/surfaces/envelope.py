@@ -224,6 +224,42 @@ class ThingsInfo(TypedDict):
     things: list[ThingInfo]
 
 
+class AboutLinkInfo(TypedDict):
+    """Where an answer about a thing leads (``session.about.Link``)."""
+
+    label: str
+    tool: str
+    what: str
+    rows: list[str]
+    event: int | None
+    from_ms: float | None
+    to_ms: float | None
+    part: str
+    value: str
+
+
+class AnswerInfo(TypedDict):
+    """An answer about a thing."""
+
+    question: str
+    text: str
+    links: list[AboutLinkInfo]
+
+
+class AboutInfo(TypedDict):
+    """All answers about a thing (``session.about``); ``lines`` are (number, text)."""
+
+    name: str
+    answers: list[AnswerInfo]
+    step_num: list[int]
+    step_ms: list[float]
+    bin_edge_ms: list[float]
+    bin_count: list[int]
+    file: str
+    line: int
+    lines: list[tuple[int, str]]
+
+
 class ProgressInfo(TypedDict):
     """How far the opening of a run is; ``done`` and ``total`` are bytes of the stage."""
 
@@ -311,6 +347,9 @@ ENVELOPES: tuple[type, ...] = (
     AdviceInfo,
     ThingInfo,
     ThingsInfo,
+    AboutLinkInfo,
+    AnswerInfo,
+    AboutInfo,
     CaptureWorkerInfo,
     CaptureCheckInfo,
     CaptureChecksInfo,

@@ -142,7 +142,7 @@ def occurrences(timeline: Timeline, own: EventPlace) -> Occurrences:
             beside = ids[-1][np.argsort(track.start_ps[rows], kind="stable")]
     lengths, events = np.concatenate(durations), np.concatenate(ids)
     points = np.quantile(lengths, [0, 0.25, 0.5, 0.75, 0.95, 0.99, 1])
-    edges, counts = _distribution(lengths)
+    edges, counts = distribution(lengths)
     at = int(np.flatnonzero(beside == own.event)[0])
     return Occurrences(
         count=len(lengths),
@@ -157,8 +157,8 @@ def occurrences(timeline: Timeline, own: EventPlace) -> Occurrences:
     )
 
 
-def _distribution(lengths: I64) -> tuple[F64, I64]:
-    """Geometric bins from the least to the most; instants count into the first."""
+def distribution(lengths: I64) -> tuple[F64, I64]:
+    """Return edges and counts of geometric bins; instants count into the first."""
     least, most = max(int(lengths.min()), 1), max(int(lengths.max()), 1)
     if least == most:
         return np.asarray([least, most], dtype=np.float64), np.asarray([len(lengths)])

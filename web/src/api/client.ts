@@ -6,6 +6,7 @@
 import { learnShortNames } from "../base/short_name.ts";
 import { report } from "../report/answers.ts";
 import type {
+  AboutInfo,
   AdviceInfo,
   ErrorInfo,
   ProgressInfo,
@@ -152,6 +153,11 @@ export function getAdvice(query: Query, signal: AbortSignal): Promise<AdviceInfo
 /** What a text names in a run: findings, steps, ops, kernels, modules, functions. */
 export async function getThings(query: Query, signal: AbortSignal): Promise<readonly ThingInfo[]> {
   return (await getJson<ThingsInfo>(apiUrl("things", query), signal)).things;
+}
+
+/** The answers about a thing; with `compared` only how it differs from the run before. */
+export function getAbout(query: Query, signal: AbortSignal): Promise<Partial<AboutInfo>> {
+  return getJson(apiUrl("about", query), signal);
 }
 
 export function getProgress(run: string): Promise<ProgressInfo> {

@@ -5,9 +5,7 @@ import type {
   EventDetails,
   FlameAnswer,
   Flows,
-  Occurrences,
   PathAnswer,
-  Place,
   RangeAnswer,
   SearchAnswer,
   TimelineMeta,
@@ -112,26 +110,4 @@ export function getDensity(
 /** URL of the trace, or a range of it, as a file. */
 export function recordingUrl(scope: TimelineScope, question: Question): string {
   return url(scope, "export", question);
-}
-
-/**
- * How many events match a pattern, the first of them, and how long those of its name take: those on
- * devices where there are any, for a launch on the host has the name of its kernel.
- */
-export async function getTimelineOccurrences(
-  scope: TimelineScope,
-  pattern: string,
-  signal: AbortSignal,
-): Promise<{ count: number; first: Place; occurrences: Occurrences } | null> {
-  const question = { q: pattern, mode: "regex", stat: "", limit: 1, columns: 1 };
-  const meta = await getTimelineMeta(scope.run, scope.host, signal);
-  const devices = meta.sections.filter(({ kind }) => kind === "device");
-  const tracks = devices.flatMap((section) => section.tracks).join(",");
-  let found = tracks ? await getSearch(scope, { ...question, tracks }, signal) : null;
-  if (!found?.count) found = await getSearch(scope, question, signal);
-  const { count, first } = found;
-  const place = first[0];
-  if (!place) return null;
-  const { occurrences } = await getEvent(scope, place.event, signal);
-  return { count, first: place, occurrences };
 }

@@ -201,6 +201,39 @@ export interface ThingsInfo {
   readonly things: readonly ThingInfo[];
 }
 
+/** Where an answer about a thing leads (``session.about.Link``). */
+export interface AboutLinkInfo {
+  readonly label: string;
+  readonly tool: string;
+  readonly what: string;
+  readonly rows: readonly string[];
+  readonly event: number | null;
+  readonly from_ms: number | null;
+  readonly to_ms: number | null;
+  readonly part: string;
+  readonly value: string;
+}
+
+/** An answer about a thing. */
+export interface AnswerInfo {
+  readonly question: string;
+  readonly text: string;
+  readonly links: readonly AboutLinkInfo[];
+}
+
+/** All answers about a thing (``session.about``); ``lines`` are (number, text). */
+export interface AboutInfo {
+  readonly name: string;
+  readonly answers: readonly AnswerInfo[];
+  readonly step_num: readonly number[];
+  readonly step_ms: readonly (number | null)[];
+  readonly bin_edge_ms: readonly (number | null)[];
+  readonly bin_count: readonly number[];
+  readonly file: string;
+  readonly line: number;
+  readonly lines: readonly (readonly number[])[];
+}
+
 /** One worker of a recording from outside; ``left_s`` until its phase should end. */
 export interface CaptureWorkerInfo {
   readonly address: string;

@@ -126,7 +126,10 @@ function Content({ run, answer, page }: ContentProps) {
   const tool = answer.value?.find((each) => each.id === page);
   if (isTimeline(page) && (!answer.value || tool?.available)) {
     // The tracks do not wait for what the other tools lack.
-    return <TimelineView key={run.id} tool={tool ?? null} run={run} onParams={setParams} />;
+    const tools = answer.value ?? NO_TOOLS;
+    return (
+      <TimelineView key={run.id} tool={tool ?? null} tools={tools} run={run} onParams={setParams} />
+    );
   }
   if (!answer.value) return <Waiting progress={answer.progress} />;
   if (page === "sql") return <SqlView key={run.id} run={run} pageFor={pagesOf(answer.value)} />;

@@ -4,22 +4,24 @@ import { useEffect, useState } from "preact/hooks";
 import type { RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { rangeText } from "../engine/address.ts";
 import type { Params } from "../tools/sections/page_link.ts";
+import { Thing } from "../tools/sections/row_links.tsx";
 import { TimelinePage } from "../trace/timeline_page.tsx";
 import { useAnswer } from "./state/answer.ts";
 import { timelineOf, timelineShown } from "./state/prefetch.ts";
 import { route, select, session } from "./state/shell.ts";
-import { Failure, Waiting } from "./tool_view.tsx";
+import { Failure, pagesOf, Waiting } from "./tool_view.tsx";
 
 const TITLE = "Timeline";
 
 interface TimelineViewProps {
   /** null while it is on its way. */
   readonly tool: ToolInfo | null;
+  readonly tools: readonly ToolInfo[];
   readonly run: RunInfo;
   readonly onParams: (params: Params) => void;
 }
 
-export function TimelineView({ tool, run, onParams }: TimelineViewProps) {
+export function TimelineView({ tool, tools, run, onParams }: TimelineViewProps) {
   const { host, params, selection } = route.value;
   // Counts how often the recording was replaced: its answer must not come from the cache then.
   const [generation, setGeneration] = useState(0);
@@ -39,6 +41,14 @@ export function TimelineView({ tool, run, onParams }: TimelineViewProps) {
         onParams={onParams}
         selection={selection}
         onSelectRange={(span) => select("range", rangeText(span.begin, span.end))}
+        about={(name) => (
+          <Thing
+            name={name}
+            pageFor={pagesOf(tools)}
+            query={{ ...selection, run: run.id, host }}
+            onSelect={select}
+          />
+        )}
         onStale={() => setGeneration(generation + 1)}
         onShown={timelineShown}
       />

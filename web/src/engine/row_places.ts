@@ -4,8 +4,11 @@ import { type Part, rangeText } from "./address.ts";
 import { columnOf, type Table, wordAt } from "./table/table.ts";
 
 export interface RowPlace {
-  /** Name of the events it stands for; "" where it stands for none. */
-  readonly event: string;
+  /** The op, kernel, function or module that it is about; "" where it is a time. */
+  readonly thing: string;
+  /** Where that is in the program, as far as the row says. */
+  readonly file: string;
+  readonly line: string;
   /** Begin and end, ms of the recording; null where it has no time of its own. */
   readonly spanMs: readonly [number, number] | null;
   /** Where in the timeline: a device or track; "" for anywhere. */
@@ -19,7 +22,7 @@ export interface RowPlace {
 }
 
 const PS_PER_MS = 1e9;
-const EVENT_COLUMNS = [
+const THING_COLUMNS = [
   "kernel_name",
   "name",
   "operation",
@@ -29,6 +32,8 @@ const EVENT_COLUMNS = [
   "call",
   "hlo_op",
   "iterator",
+  "instruction",
+  "path",
 ] as const;
 const INSTRUCTION_COLUMNS = ["hlo_op", "instruction"] as const;
 /** Begin of a row and its length, in ms by this factor. */
@@ -67,7 +72,9 @@ export function placeOf(table: Table, row: number): RowPlace {
   }
   if (device || host) parts.push(["device", [host, device].filter(Boolean).join("/")]);
   return {
-    event: time ? "" : first(EVENT_COLUMNS),
+    thing: time ? "" : first(THING_COLUMNS),
+    file: text("file"),
+    line: number("line") > 0 ? String(number("line")) : "",
     spanMs: time ? [begin, begin + number(time[1]) * time[2]] : null,
     where: time ? text("device") : "",
     instruction: first(INSTRUCTION_COLUMNS),

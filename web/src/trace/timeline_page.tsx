@@ -3,6 +3,7 @@
 import "./trace.css";
 
 import { effect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TimelineScope } from "../api/timeline.ts";
 import type { Span, TimelineMeta } from "../base/timeline.ts";
@@ -37,6 +38,8 @@ export interface TimelinePageProps {
   /** The part of the recording that all pages are about; the timeline marks it. */
   readonly selection: Selection;
   readonly onSelectRange: (span: Span) => void;
+  /** All that the recording says of what an event is called. */
+  readonly about: (name: string) => ComponentChildren;
   /** Loads the recording again after it was replaced. */
   readonly onStale: () => void;
   /** Told once, when the first picture is whole. */
@@ -97,7 +100,12 @@ export function TimelinePage(props: TimelinePageProps) {
       )}
       <Stage timeline={timeline} />
       {second && <SecondTimeline first={timeline} second={second} />}
-      <Panels timeline={timeline} runs={props.runs} onSelectRange={props.onSelectRange} />
+      <Panels
+        timeline={timeline}
+        runs={props.runs}
+        onSelectRange={props.onSelectRange}
+        about={props.about}
+      />
       <p id="tl-how" class="off-screen">
         Events of the trace over time. Search to select one; then the arrow keys move to its
         neighbours, its parent and its children. Press the question mark for all shortcuts.

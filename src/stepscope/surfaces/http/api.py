@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from werkzeug.wrappers import Request, Response
@@ -39,6 +40,7 @@ from stepscope.utf8 import shown
 if TYPE_CHECKING:
     from stepscope.tables.core.profile import TimeBase
 
+_LONGEST_NUMBER = 10
 _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
     "csv": (
         "text/csv",
@@ -124,6 +126,22 @@ class Api:
 
         named = things(self._session(request), request.args.get("q", ""))
         return json_answer(request, {"things": [asdict(thing) for thing in named]})
+
+    def about(self, request: Request) -> Response:
+        """The answers about a thing (``name``, ``file``, ``line``) of a run.
+
+        With ``compared`` only how it differs from the run before; that run may have to be read.
+        """
+        from stepscope.session.about import about
+
+        session, args = self._session(request), request.args
+        name, line = args.get("name", ""), args.get("line", "")
+        if args.get("compared"):
+            answer = self._comparisons.about(request, session, name)
+            return json_answer(request, {"answers": [] if answer is None else [asdict(answer)]})
+        number = int(line) if line.isdecimal() and len(line) < _LONGEST_NUMBER else 0
+        found = about(session, name, args.get("file", ""), number, str(Path.cwd()))
+        return json_answer(request, asdict(found))
 
     def table(self, request: Request, tool: str, table: str, format: str) -> Response:
         """One table of an answer as a file to save."""

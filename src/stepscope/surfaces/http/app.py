@@ -47,6 +47,7 @@ _ROUTES = Map(
         Rule("/api/v1/report", endpoint="report"),
         Rule("/api/v1/advice", endpoint="advice"),
         Rule("/api/v1/things", endpoint="things"),
+        Rule("/api/v1/about", endpoint="about"),
         Rule("/api/v1/tool/<tool>", endpoint="tool"),
         Rule("/api/v1/tool/<tool>/<table>.<format>", endpoint="table"),
         Rule("/api/v1/pod/cells", endpoint="pod_cells"),

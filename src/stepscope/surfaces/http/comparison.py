@@ -30,9 +30,12 @@ from stepscope.timeline.cancellation import CancellationCheck
 
 if TYPE_CHECKING:
     from stepscope.comparison import Comparison, Side
+    from stepscope.session.about import Answer
 
 ID: Final = "compare"
 _KEPT: Final = 4
+# The details of a row read the run before by themselves up to this size.
+_READ_AT_ONCE_BYTES: Final = 64 << 20
 # Runs between two others are kept in short: the times of their steps and the parts of one.
 _KEPT_BETWEEN: Final = 256
 # So often one who waits for the runs of another page is asked whether it is still there.
@@ -134,6 +137,25 @@ class Comparisons:
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         return found
+
+    def about(self, request: Request, session: Session, name: str) -> Answer | None:
+        """How a thing differs from the run before; None where there is no other run.
+
+        A run that is large and not open is not read for it: the answer then leads to the page.
+        """
+        from stepscope.session.about import Answer, Link, compared, names_of
+
+        runs = self._workspace.runs
+        if not any(run.id != session.name for run in runs):
+            return None
+        before = self._before(session.name, runs)
+        if before.size_bytes > _READ_AT_ONCE_BYTES and not self._workspace.is_open(before.id):
+            link = Link(f"Compare with {before.id}", "compare")
+            return Answer("Compared", f"{before.id} is not open yet.", (link,))
+        try:
+            return compared(self.answer(request), names_of(session, name))
+        except StepscopeError as error:  # such as runs without steps
+            return Answer("Compared", f"{error.what}")
 
     def _compared(
         self,

@@ -1,6 +1,6 @@
 /** Addresses of the timeline, as other pages give them, and selections as spans of time. */
 
-import type { Place, Span, TimelineMeta } from "../../base/timeline.ts";
+import type { Span, TimelineMeta } from "../../base/timeline.ts";
 import { type Selection, withSubParams } from "../address.ts";
 import { exactPattern } from "../exact_pattern.ts";
 
@@ -33,24 +33,17 @@ export function spanParams(spanMs: readonly [number, number], where = ""): Param
   });
 }
 
-/** The timeline with all events of a name lit, on the first of them. */
-export function eventParams(name: string, first: Place): Params {
-  const margin = Math.max(1000, (first.end_ps - first.begin_ps) * AROUND_EVENT);
-  return withSubParams({}, "tl", {
-    view: `${Math.round(first.begin_ps - margin)}~${Math.round(first.end_ps + margin)}`,
-    event: String(first.event),
-    q: exactPattern(name),
-    mode: "regex",
-  });
-}
-
-/** The timeline on one event, by its id; times in µs of its axis, where they are known. */
-export function eventIdParams(id: number, startUs: number, durationUs: number): Params {
+/**
+ * The timeline on one event, by its id; times in µs of its axis, where they are known. All events
+ * of a name are lit, if it is given.
+ */
+export function eventIdParams(id: number, startUs: number, durationUs: number, name = ""): Params {
   const length = Math.max(1000, (durationUs || 0) * 1e6);
   const begin = startUs * 1e6 - length * AROUND_EVENT;
   const end = (startUs + (durationUs || 0)) * 1e6 + length * AROUND_EVENT;
   const view = Number.isNaN(startUs) ? {} : { view: `${Math.round(begin)}~${Math.round(end)}` };
-  return withSubParams({}, "tl", { ...view, event: String(id) });
+  const lit = name ? { q: exactPattern(name), mode: "regex" } : {};
+  return withSubParams({}, "tl", { ...view, event: String(id), ...lit });
 }
 
 /** The first section with one of the devices or ranks of a selection, as the server finds them. */

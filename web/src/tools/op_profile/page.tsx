@@ -102,6 +102,7 @@ export function OpProfile(props: OpProfileProps) {
           onOrder={setOrder}
           query={query}
           root={root}
+          details={nodes.details}
         />
       </section>
       <Diagnostics diagnostics={result.diagnostics} />

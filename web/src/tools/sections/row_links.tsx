@@ -1,32 +1,31 @@
-/** Where a row of a table leads: its events in the timeline, its instruction in the graph. */
+/** Details of whatever a row or an event is about: the same questions, answered by the server. */
 
 import { useEffect, useState } from "preact/hooks";
-import { getTimelineOccurrences } from "../../api/timeline.ts";
+import { getAbout, reportNotes } from "../../api/client.ts";
+import type { AboutInfo, AboutLinkInfo, AnswerInfo, ToolInfo } from "../../api/types.gen.ts";
 import { count, duration } from "../../base/format.ts";
-import type { Occurrences, Place } from "../../base/timeline.ts";
 import { type Part, partText } from "../../engine/address.ts";
-import { exactPattern } from "../../engine/exact_pattern.ts";
+import { evidenceParams } from "../../engine/advice/evidence.ts";
 import type { RowPlace } from "../../engine/row_places.ts";
-import { eventParams, spanParams } from "../../engine/timeline/links.ts";
+import { eventIdParams, spanParams } from "../../engine/timeline/links.ts";
 import { Histogram } from "../../widgets/charts/histogram.tsx";
 import { copyToClipboard } from "../../widgets/clipboard.ts";
 import type { PageFor, Params } from "./page_link.ts";
 
-interface RowLinksProps {
-  readonly place: RowPlace;
+interface ThingProps {
   readonly pageFor: PageFor;
   readonly query: Params;
   /** Without it nothing can be selected here. */
   readonly onSelect?: (part: Part, value: string) => void;
 }
 
-export function RowLinks({ place, pageFor, query, onSelect }: RowLinksProps) {
-  const found = useEvents(place.event, pageFor("trace_viewer") !== null, query);
+interface RowLinksProps extends ThingProps {
+  readonly place: RowPlace;
+}
+
+export function RowLinks({ place, ...thing }: RowLinksProps) {
+  const { pageFor, query, onSelect } = thing;
   const here = place.spanMs && pageFor("trace_viewer", spanParams(place.spanMs, place.where));
-  const events =
-    found && found.count > 0
-      ? pageFor("trace_viewer", eventParams(place.event, found.first))
-      : null;
   const graph = place.instruction && pageFor("graph_viewer", { node: place.instruction });
   return (
     <div class="row-links">
@@ -34,11 +33,6 @@ export function RowLinks({ place, pageFor, query, onSelect }: RowLinksProps) {
         {here && (
           <a class="button" href={here.href}>
             Show in timeline
-          </a>
-        )}
-        {events && found && (
-          <a class="button" href={events.href}>
-            Show in timeline ({count(found.count)}× in the recording)
           </a>
         )}
         {graph && (
@@ -56,48 +50,156 @@ export function RowLinks({ place, pageFor, query, onSelect }: RowLinksProps) {
             ))}
         {place.name && <CopyButton text={place.name} />}
       </p>
-      {found?.occurrences && <Durations occurrences={found.occurrences} />}
+      {place.thing && <Thing {...thing} name={place.thing} file={place.file} line={place.line} />}
     </div>
   );
 }
 
-interface Events {
-  readonly count: number;
-  readonly first: Place;
-  readonly occurrences: Occurrences;
+interface NamedProps extends ThingProps {
+  readonly name: string;
+  readonly file?: string;
+  readonly line?: string;
 }
 
-/** Events of a name in the timeline; null until they are known, and where there are none. */
-function useEvents(name: string, hasTimeline: boolean, query: Params): Events | null {
-  const { run = "", host = "" } = query;
-  const [found, setFound] = useState<{ name: string; events: Events | null }>();
+/** The answers about a thing; nothing in a report, which has no server to ask. */
+export function Thing(props: NamedProps) {
+  const { found, other, failed } = useAbout(props);
+  if (reportNotes) return null;
+  if (failed) return <p class="quiet">The server has no answers about it.</p>;
+  if (!found) return <p class="quiet" aria-busy="true" />;
+  return (
+    <div class="thing">
+      <dl class="drawer-facts">
+        {[...(found.answers ?? []), ...other].map((answer) => (
+          <Answer key={answer.question} {...props} answer={answer} />
+        ))}
+      </dl>
+      <StepTimes found={found} />
+      <Durations found={found} />
+      <Source found={found} />
+    </div>
+  );
+}
+
+type Found = Partial<AboutInfo>;
+const NO_ANSWER: readonly AnswerInfo[] = [];
+
+/** First what the open recording answers, then the comparison, which may open another one. */
+function useAbout({ name, file = "", line = "", query }: NamedProps) {
+  const [state, setState] = useState<{ key: string; found?: Found; other?: Found }>({ key: "" });
+  const { run = "", host = "", steps = "", range = "", device = "" } = query;
+  const asked = { run, host, steps, range, device, name, file, line };
+  const key = JSON.stringify(asked);
   useEffect(() => {
-    if (!name || !hasTimeline) return;
+    if (reportNotes) return;
     const control = new AbortController();
-    getTimelineOccurrences({ run, host, v: "" }, exactPattern(name), control.signal)
-      .then((events) => setFound({ name, events }))
+    const put = (part: object) =>
+      control.signal.aborted ||
+      setState((now) => ({ ...(now.key === key ? now : {}), ...part, key }));
+    getAbout(asked, control.signal)
+      .then((found) => put({ found }))
       // Without an answer the drawer still has the row's own values.
-      .catch(() => setFound({ name, events: null }));
+      .catch(() => put({ found: {} }))
+      .then(() => getAbout({ ...asked, compared: "1" }, control.signal))
+      .then((other) => put({ other }))
+      .catch(() => undefined);
     return () => control.abort();
-  }, [name, hasTimeline, run, host]);
-  return found?.name === name ? found.events : null;
+  }, [key]);
+  const own = state.key === key ? state : null;
+  const failed = own?.found !== undefined && !own.found.answers;
+  return { found: own?.found, other: own?.other?.answers ?? NO_ANSWER, failed };
 }
 
-function Durations({ occurrences }: { occurrences: Occurrences }) {
-  const { bin_count: bins, bin_edge_ps: edges, quantiles_ps: quantiles } = occurrences;
-  const time = (ps: number | undefined) => duration(ps ?? Number.NaN, "ps");
-  const [least, , median, , p95, , most] = quantiles;
+function Answer({ answer, ...props }: NamedProps & { readonly answer: AnswerInfo }) {
+  return (
+    <div>
+      <dt>{answer.question}</dt>
+      <dd>
+        {answer.text}{" "}
+        {answer.links.map((link) => (
+          <AnswerLink key={link.label} {...props} link={link} />
+        ))}
+      </dd>
+    </div>
+  );
+}
+
+function AnswerLink(props: NamedProps & { readonly link: AboutLinkInfo }) {
+  const { link, pageFor, onSelect } = props;
+  if (!link.tool) {
+    return onSelect ? (
+      <button
+        type="button"
+        class="link"
+        title={`Select ${partText(link.part as Part, link.value)}`}
+        onClick={() => onSelect(link.part as Part, link.value)}
+      >
+        {link.label}
+      </button>
+    ) : null;
+  }
+  const page = pageFor(link.tool, paramsOf(link, pageFor(link.tool)?.tables ?? {}));
+  return (
+    page && (
+      <a class="link" href={page.href}>
+        {link.label}
+      </a>
+    )
+  );
+}
+
+function paramsOf(link: AboutLinkInfo, tables: ToolInfo["tables"]) {
+  const { event, from_ms: from, to_ms: to } = link;
+  if (event === null) return link.what ? evidenceParams(link, tables) : {};
+  const [begin, end] = [from ?? Number.NaN, to ?? Number.NaN];
+  return eventIdParams(event, begin * 1e3, (end - begin) * 1e3, link.rows[0]);
+}
+
+/** Its time in each step, so that slow steps stand out. */
+function StepTimes({ found }: { found: Found }) {
+  const { step_num: steps = [], step_ms: times = [] } = found;
+  if (steps.length < 2) return null;
+  const said = `Time in steps ${steps[0]} to ${steps.at(-1)}`;
   return (
     <figure class="row-durations">
-      <figcaption class="quiet">
-        Durations: {time(least)} to {time(most)}, median {time(median)}, 95th percentile {time(p95)}
-      </figcaption>
+      <figcaption class="quiet">{said}</figcaption>
       <Histogram
-        label={`Distribution of durations from ${time(least)} to ${time(most)}`}
-        counts={bins}
-        tip={(bar) => `${count(bins[bar] ?? 0)}: ${time(edges[bar])} to ${time(edges[bar + 1])}`}
+        label={said}
+        counts={times.map((time) => time ?? 0)}
+        tip={(bar) => `Step ${steps[bar]}: ${duration(times[bar] ?? Number.NaN, "ms")}`}
       />
     </figure>
+  );
+}
+
+function Durations({ found }: { found: Found }) {
+  const { bin_count: bins = [], bin_edge_ms: edges = [] } = found;
+  if (bins.length < 2) return null;
+  const time = (at: number) => duration(edges.at(at) ?? Number.NaN, "ms");
+  const said = `Durations: ${time(0)} to ${time(-1)}`;
+  return (
+    <figure class="row-durations">
+      <figcaption class="quiet">{said}</figcaption>
+      <Histogram
+        label={said}
+        counts={bins}
+        tip={(bar) => `${count(bins[bar] ?? 0)}: ${time(bar)} to ${time(bar + 1)}`}
+      />
+    </figure>
+  );
+}
+
+function Source({ found }: { found: Found }) {
+  const { lines = [], line } = found;
+  if (lines.length === 0) return null;
+  return (
+    <pre class="thing-source">
+      {lines.map(([number, text]) => (
+        <code key={number} class={number === line ? "at" : ""}>
+          {`${String(number).padStart(5)}  ${text}\n`}
+        </code>
+      ))}
+    </pre>
   );
 }
 

@@ -1,6 +1,7 @@
 /** All about the selected event. */
 
-import { useEffect } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { count, duration, plural } from "../../base/format.ts";
 import { shortName } from "../../base/short_name.ts";
 import { visible } from "../../base/text.ts";
@@ -15,7 +16,13 @@ import { PlaceButton } from "./place_button.tsx";
 const CHILDREN_AT_FIRST = 12;
 const LONGEST_VALUE = 2000;
 
-export function EventPanel({ timeline }: { timeline: Timeline }) {
+interface EventPanelProps {
+  readonly timeline: Timeline;
+  /** All that the recording says of what an event is called. */
+  readonly about: (name: string) => ComponentChildren;
+}
+
+export function EventPanel({ timeline, about }: EventPanelProps) {
   const { state } = timeline;
   const { value, waiting, problem } = state.details.value;
   useEffect(() => {
@@ -47,8 +54,20 @@ export function EventPanel({ timeline }: { timeline: Timeline }) {
         <Basics state={state} details={value} />
         <Stats details={value} />
         <Occurrences state={state} occurrences={value.occurrences} name={value.full_name} />
+        <About key={value.full_name} name={value.full_name} about={about} />
       </div>
     </div>
+  );
+}
+
+/** Asked for when opened: one moves through many events. */
+function About({ name, about }: { name: string; about: EventPanelProps["about"] }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Where from, could be, memory, other run</summary>
+      {open && about(name)}
+    </details>
   );
 }
 

@@ -1,5 +1,6 @@
 /** Below the tracks: the selected event, the statistics of a range, or the hits of a search. */
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { recall, remember } from "../../base/storage.ts";
 import type { Span } from "../../base/timeline.ts";
@@ -23,9 +24,11 @@ interface PanelsProps {
   /** Ids of all runs there are. */
   readonly runs: readonly string[];
   readonly onSelectRange: (span: Span) => void;
+  /** All that the recording says of what an event is called. */
+  readonly about: (name: string) => ComponentChildren;
 }
 
-export function Panels({ timeline, runs, onSelectRange }: PanelsProps) {
+export function Panels({ timeline, runs, onSelectRange, about }: PanelsProps) {
   const { state } = timeline;
   const [height, setHeight] = useState(Number(recall(KEPT)) || FIRST_PX);
   const panel = state.panel.value;
@@ -70,7 +73,7 @@ export function Panels({ timeline, runs, onSelectRange }: PanelsProps) {
         </button>
       </div>
       <div class="tl-panel-body" tabIndex={-1}>
-        {chosen === "event" && <EventPanel timeline={timeline} />}
+        {chosen === "event" && <EventPanel timeline={timeline} about={about} />}
         {chosen === "range" && <RangePanel {...{ timeline, runs, onSelectRange }} />}
         {chosen === "search" && <SearchPanel timeline={timeline} />}
       </div>

@@ -3,6 +3,7 @@
  * are elements.
  */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { count } from "../../base/format.ts";
 import { columnWidth } from "../../engine/table/column_widths.ts";
@@ -29,6 +30,8 @@ export interface TreeGridProps {
   /** The row that the grid is of; all of the tree where absent. */
   readonly root?: number;
   readonly maxRows?: number;
+  /** Where a row leads, shown in its details. */
+  readonly details: (row: number) => ComponentChildren;
 }
 
 const ROW_PX = 24;
@@ -86,7 +89,9 @@ export function TreeGrid(props: TreeGridProps) {
         viewportPx={Math.min(maxRows, Math.max(1, rows.length)) * ROW_PX}
       />
       {activeRow !== undefined && (
-        <RowDetails table={table} row={activeRow} onClose={() => setActive(-1)} />
+        <RowDetails table={table} row={activeRow} onClose={() => setActive(-1)}>
+          {props.details(activeRow)}
+        </RowDetails>
       )}
     </div>
   );

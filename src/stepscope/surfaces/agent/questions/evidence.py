@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import nan
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.advice.catalogue import causes, effects
 from stepscope.columns import pivot
 from stepscope.result import Advice, Finding, Result
 from stepscope.session import Session
+from stepscope.session.about import source_lines
 from stepscope.surfaces.agent.reply import WHOLE, WIDE, Data, data
 from stepscope.surfaces.format import place_text
 
@@ -93,20 +93,10 @@ def _source(finding: Finding, folder: str) -> Iterator[tuple[Any, ...]]:
     place = finding.place
     if not folder or place is None or not place.file or not place.line:
         return
-    root = Path(folder).resolve()
-    parts = Path(place.file.replace("\\", "/")).parts
-    # A recording may name any path: only what lies below the folder is read.
-    for begin in range(len(parts)):
-        path = root.joinpath(*parts[begin:]).resolve()
-        if path.is_relative_to(root) and path.is_file():
-            lines = path.read_text("utf-8", "replace").splitlines()
-            first = max(place.line - _AROUND, 1)
-            for number in range(first, min(place.line + _AROUND, len(lines)) + 1):
-                mark = ">" if number == place.line else ""
-                text = lines[number - 1].expandtabs().rstrip()
-                code = text.lstrip()
-                yield f"{mark}{number}", len(text) - len(code), code
-            return
+    for number, text in source_lines(folder, place.file, place.line, _AROUND):
+        mark = ">" if number == place.line else ""
+        code = text.lstrip()
+        yield f"{mark}{number}", len(text) - len(code), code
 
 
 def _steadiness(account: StepAccount | None, part: AccountPart | None) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,531 @@
+"""Answer the same questions about any thing of a recording: an op, kernel, line or module.
+
+How long, how often, where from, launched by, could be, memory, compared with another run: each
+answer is a sentence with links, so that every page shows the same details beside its rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.comparison import Comparison
+from stepscope.quantities import count_words, percent, size_words, time_change, time_words
+from stepscope.session.session import Session
+from stepscope.tables.device.events import device_events
+from stepscope.tables.device.short_names import called
+from stepscope.tables.steps.attribution import found_steps
+from stepscope.timeline import Timeline, timeline
+from stepscope.timeline.details import distribution
+from stepscope.timeline.flows import launches
+from stepscope.timeline.model import F64
+from stepscope.timeline.places import EventPlace, parent_of, place
+from stepscope.timeline.search import search
+
+MAX_STEPS: Final = 400
+"""Steps whose times are listed; of more, evenly spaced ones."""
+SLOW: Final = 1.5
+"""A step is slow from this multiple of the median on."""
+AROUND: Final = 3
+"""Lines of source before and after the named one."""
+_LINKED: Final = 3
+_LONGEST_NAME: Final = 300
+_READABLE: Final = 4 << 20
+_PYTHON: Final = frozenset({".py", ".pyx"})
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Where an answer leads: rows of a page, an event of the timeline, or a selection.
+
+    Attributes:
+        label: Its text.
+        tool: The page; "" for a selection.
+        what: A table of the page, as `stepscope.result.Ref` names it.
+        rows: Names of rows there; on the timeline, of the events to light.
+        event: An event of the timeline; None without one.
+        from_ms, to_ms: The event's begin and end.
+        part, value: The selection, such as "steps" and "12".
+    """
+
+    label: str
+    tool: str = ""
+    what: str = ""
+    rows: tuple[str, ...] = ()
+    event: int | None = None
+    from_ms: float | None = None
+    to_ms: float | None = None
+    part: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question about a thing with its answer in a sentence; the text says so if it is unknown."""
+
+    question: str
+    text: str
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """All answers about a thing.
+
+    Attributes:
+        name: Its name.
+        answers: The answers, in the order of the questions.
+        step_num, step_ms: Steps and the thing's time in each; empty if it is not in steps.
+        bin_edge_ms, bin_count: Distribution of its durations; empty without events.
+        file, lines: The source around its line, (number, text); empty if it is not readable.
+        line: The line.
+    """
+
+    name: str
+    answers: tuple[Answer, ...]
+    step_num: tuple[int, ...] = ()
+    step_ms: tuple[float, ...] = ()
+    bin_edge_ms: tuple[float, ...] = ()
+    bin_count: tuple[int, ...] = ()
+    file: str = ""
+    line: int = 0
+    lines: tuple[tuple[int, str], ...] = ()
+
+
+def about(session: Session, name: str, file: str = "", line: int = 0, root: str = "") -> About:
+    """Return the answers about a thing within the session's selection.
+
+    Args:
+        session: Of the recording.
+        name: Full name of an op, kernel, instruction, module or function.
+        file: Where it is in the program, if known.
+        line: The same.
+        root: Folder of the program's files; "" shows no source.
+    """
+    thing = _Thing(session, name, file, line)
+    at, within = thing.site, thing.in_steps
+    chosen = np.unique(np.linspace(0, max(len(within.number) - 1, 0), MAX_STEPS).astype(int))
+    chosen = chosen[: len(within.number)]
+    edges, counts = np.zeros(0), np.zeros(0, np.int64)
+    if thing.runs:
+        edges, counts = distribution(np.concatenate([one.duration_ps for one in thing.runs]))
+    asked = (_how_long, _how_often, _where_from, _launched_by, _could_be, _memory)
+    return About(
+        name,
+        tuple(answer(thing) for answer in asked),
+        tuple(within.number[chosen].tolist()),
+        tuple(within.time_ms[chosen].tolist()),
+        tuple((edges / 1e9).tolist()),
+        tuple(counts.tolist()),
+        at.file,
+        at.line,
+        tuple(source_lines(root, at.file, at.line, AROUND)) if at.line else (),
+    )
+
+
+def source_lines(root: str, file: str, line: int, around: int) -> Iterator[tuple[int, str]]:
+    """Yield numbers and texts of the lines around one, of a source file below a chosen folder.
+
+    A recording may name any path: only what lies below the folder is read.
+    """
+    if not root or not file or Path(file).suffix not in _PYTHON:
+        return
+    folder = Path(root).resolve()
+    parts = Path(file.replace("\\", "/")).parts
+    for begin in range(len(parts)):
+        path = folder.joinpath(*parts[begin:]).resolve()
+        if path.is_relative_to(folder) and path.is_file() and path.stat().st_size <= _READABLE:
+            lines = path.read_text("utf-8", "replace").splitlines()
+            for number in range(max(line - around, 1), min(line + around, len(lines)) + 1):
+                yield number, lines[number - 1].expandtabs().rstrip()
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """A line of the program with its caller; "" and 0 where they are unknown."""
+
+    file: str = ""
+    line: int = 0
+    function: str = ""
+    caller: str = ""
+    within: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Runs:
+    """Events of one host, by id, with their starts on its own clock."""
+
+    host: int
+    event: I64
+    start_ps: I64
+    duration_ps: I64
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _InSteps:
+    """Numbers of steps, the time of a thing in each, and how often it runs there."""
+
+    number: I64
+    time_ms: F64
+    count: I64
+
+
+class _Thing:
+    """A thing with the rows and events that are its own, each looked up once."""
+
+    def __init__(self, session: Session, name: str, file: str, line: int) -> None:
+        self.session, self.name, self.file, self.line = session, name, file, line
+        self.has_events = False  # of its own name, once `runs` were looked for
+
+    def row(self, tool: str, table: str, column: str, *names: str) -> Any:
+        """Return the first row of a table with one of these names; None without one."""
+        for name in (self.name, *names):
+            rows = self._rows(tool, table, column).get(name) if name else None
+            if rows:
+                return rows[0]
+        return None
+
+    def _rows(self, tool: str, table: str, column: str) -> dict[str, list[Any]]:
+        if self.session.available(tool) is not None:
+            return {}
+
+        def grouped() -> dict[str, list[Any]]:
+            found: dict[str, list[Any]] = {}
+            result: Any = self.session.run_without_findings(tool)
+            for row in getattr(result, table).records():
+                found.setdefault(getattr(row, column), []).append(row)
+            return found
+
+        return self.session._once(("about", tool, table, column), grouped)
+
+    @cached_property
+    def line_of_time(self) -> Timeline:
+        return timeline(self.session.profile)
+
+    def title(self, event: EventPlace) -> str:
+        """Return what pages call an event."""
+        name = self.line_of_time.names[event.name]
+        return called(self.session.profile).get(name, name)
+
+    @cached_property
+    def kernel(self) -> Any:
+        return self.row("kernel_stats", "kernels", "name")
+
+    @cached_property
+    def op(self) -> Any:
+        """Its framework op: itself, or the op that a kernel runs for."""
+        of_kernel = self.kernel.op_name if self.kernel is not None else ""
+        return self.row("framework_op_stats", "ops", "operation", of_kernel)
+
+    @cached_property
+    def instruction(self) -> Any:
+        return self.row("hlo_stats", "ops", "hlo_op")
+
+    @cached_property
+    def module(self) -> Any:
+        return self.row("module_tree", "modules", "path")
+
+    @cached_property
+    def function(self) -> Any:
+        rows = self._rows("host_activity", "python", "function").get(self.name, [])
+        return next((row for row in rows if self.file in ("", row.file)), None)
+
+    @cached_property
+    def runs(self) -> list[_Runs]:
+        """Its events: those of devices if there are any, as launches may have a kernel's name."""
+        line = self.line_of_time
+        kinds = [line.sections[track.section].kind for track in line.tracks]
+        on_devices = [track.id for track in line.tracks if kinds[track.id] == "device"]
+        for text in self._patterns():
+            for tracks in (on_devices, None):
+                hits = search(line, text, mode="regex", tracks=tracks).tracks
+                found = [(line.tracks[one.track], one.event) for one in hits]
+                # Lines that were derived repeat what is on others.
+                found = [one for one in found if not one[0].derived] or found
+                if found:
+                    self.has_events = text == _exactly(self.name)
+                    return [
+                        _Runs(
+                            track.host,
+                            event,
+                            track.start_ps[event - track.first_event],
+                            np.maximum(track.duration_ps[event - track.first_event], 0),
+                        )
+                        for track, event in found
+                    ]
+        return self._op_runs()
+
+    def _patterns(self) -> Iterator[str]:
+        if self.name:
+            yield _exactly(self.name)
+        if self.function is not None:  # calls of Python: "$train.py:12 step", "train.py(12): step"
+            base = re.escape(re.split(r"[\\/]", self.function.file)[-1])
+            yield rf"{base}[:(]\d+\)?:? {re.escape(self.name)}$"
+
+    def _op_runs(self) -> list[_Runs]:
+        """Return what devices run for the op of this name, else the op's own events on hosts."""
+        found = []
+        for number, host in enumerate(self.session.profile.hosts):
+            work, first = device_events(host), self.line_of_time.first_event[number]
+            codes = [code for code, op in enumerate(work.ops) if op.name == self.name != ""]
+            at = np.flatnonzero(np.isin(work.op, codes) & ~work.is_container)
+            if len(at):
+                rows = work.rows[at]
+                length = np.maximum(host.space.events.duration_ps[rows], 0)
+                found.append(_Runs(number, rows + first, host.space.events.start_ps[rows], length))
+        return found
+
+    @cached_property
+    def first(self) -> EventPlace | None:
+        events = [(int(one.start_ps.min()), int(one.event[0])) for one in self.runs]
+        return place(self.line_of_time, min(events)[1]) if events else None
+
+    @cached_property
+    def in_steps(self) -> _InSteps:
+        """Its runs in the counted steps, over all devices."""
+        sums: dict[int, tuple[float, int]] = {}
+        for one in self.runs:
+            found = found_steps(self.session.profile.hosts[one.host])
+            if found is None or found.markers.is_window or not len(found):
+                continue
+            at = np.searchsorted(found.start_ps, one.start_ps, side="right") - 1
+            is_in = (at >= 0) & (one.start_ps < found.end_ps[at])
+            weights = one.duration_ps[is_in]
+            times = np.bincount(at[is_in], weights=weights, minlength=len(found)) / 1e9
+            counts = np.bincount(at[is_in], minlength=len(found))
+            for row in np.flatnonzero(found.timed).tolist():
+                number = int(found.markers.num[row])
+                time, count = sums.get(number, (0.0, 0))
+                sums[number] = time + float(times[row]), count + int(counts[row])
+        order = sorted(sums)
+        values = [sums[number] for number in order]
+        return _InSteps(
+            np.asarray(order, np.int64),
+            np.asarray([time for time, _ in values], np.float64),
+            np.asarray([count for _, count in values], np.int64),
+        )
+
+    @cached_property
+    def site(self) -> _Site:
+        """The line that it comes from."""
+        if self.function is not None:
+            own = self.function
+            return _Site(own.file, own.line or 0, own.function, "", "")
+        names = [self.op.operation] if self.op is not None else []
+        owner = self.row("step_account", "owners", "name", *names)
+        within = owner.within if owner is not None else ""
+        if owner is not None and owner.file:
+            return _Site(owner.file, owner.line or 0, owner.function, owner.caller, within)
+        source = self.instruction.source if self.instruction is not None else ""
+        file, _, number = source.rpartition(":")
+        if file and number.isdecimal():
+            stack = self.instruction.source_stack.splitlines()
+            return _Site(file, int(number), "", stack[1].strip() if len(stack) > 1 else "", within)
+        return _Site(self.file, self.line, within=within)
+
+
+def _exactly(name: str) -> str:
+    return f"^{re.escape(name)}$" if len(name) <= _LONGEST_NAME else f"^{re.escape(name[:300])}"
+
+
+def _event(label: str, found: EventPlace, thing: _Thing) -> Link:
+    return Link(
+        label,
+        "trace_viewer",
+        rows=(thing.name,) if thing.has_events else (),
+        event=found.event,
+        from_ms=found.begin_ps / 1e9,
+        to_ms=found.end_ps / 1e9,
+    )
+
+
+def _how_long(thing: _Thing) -> Answer:
+    question, first = "How long", thing.first
+    if first is None:
+        for row, time in (
+            (thing.op, "self_time_us"),
+            (thing.instruction, "self_time_us"),
+            (thing.module, "device_ms"),
+            (thing.function, "self_ms"),
+        ):
+            if row is not None:
+                total = getattr(row, time) / (1e3 if time.endswith("_us") else 1.0)
+                return Answer(question, f"{time_words(total)} by itself.")
+        return Answer(question, "No event of this name is on the timeline.")
+    lengths = np.concatenate([one.duration_ps for one in thing.runs])
+    events = np.concatenate([one.event for one in thing.runs])
+    median, p95, most = (np.quantile(lengths, [0.5, 0.95, 1]) / 1e9).tolist()
+    text = f"{time_words(int(lengths.sum()) / 1e9)} in {count_words(len(lengths), 'run')}"
+    if len(lengths) > 1:
+        text += f": median {time_words(median)}, 95th percentile {time_words(p95)}, "
+        text += f"longest {time_words(most)}"
+    longest = place(thing.line_of_time, int(events[np.argmax(lengths)]))
+    links = [_event("Show in timeline", first, thing)]
+    if longest.event != first.event:
+        links.append(_event("Longest run", longest, thing))
+    return Answer(question, f"{text}.", tuple(links))
+
+
+def _how_often(thing: _Thing) -> Answer:
+    question, found = "How often", thing.in_steps
+    present = found.count > 0
+    steps = count_words(len(present), "step")
+    if not len(present):
+        return Answer(question, "Its runs lie in no known step.")
+    if not present.any():
+        return Answer(question, f"In none of {steps}.")
+    typical = float(np.median(found.time_ms[present]))
+    count = float(np.median(found.count[present]))
+    runs = f"{count:.3g} run{'' if count == 1 else 's'}"
+    where = f"{int(present.sum()):,} of {steps}"
+    if present.all():
+        where = f"each of {steps}" if len(present) > 1 else "the only step"
+    slow = np.flatnonzero(found.time_ms > SLOW * typical)
+    slow = slow[np.argsort(-found.time_ms[slow], kind="stable")]
+    told = (
+        f"{SLOW}× or more in {count_words(len(slow), 'step')}" if len(slow) else "slow in no step"
+    )
+    links = [
+        Link(f"Step {number}: {time_words(time)}", part="steps", value=str(number))
+        for number, time in zip(
+            found.number[slow[:_LINKED]].tolist(),
+            found.time_ms[slow[:_LINKED]].tolist(),
+            strict=True,
+        )
+    ]
+    return Answer(question, f"{runs}, {time_words(typical)} in {where}; {told}.", tuple(links))
+
+
+def _where_from(thing: _Thing) -> Answer:
+    site, links = thing.site, []
+    said = []
+    if site.file:
+        base = re.split(r"[\\/]", site.file)[-1]
+        at = f"{base}:{site.line}" if site.line else base
+        said.append(f"{at} {site.function}".strip())
+        if thing.session.available("step_account") is None and site.line:
+            links.append(Link(at, "step_account", f"owners.line={site.line}", (site.file,)))
+    if site.caller:
+        said.append(f"called from {site.caller}")
+    if site.within:
+        said.append(f"within {site.within}")
+    if thing.kernel is not None and thing.kernel.op_name:
+        said.append(f"of op {thing.kernel.op_name}")
+    if thing.module is not None:
+        said.append(f"module {thing.module.module}")
+    if not said:
+        return Answer("Where from", "Source line not recorded.")
+    return Answer("Where from", f"{', '.join(said)}.", tuple(links))
+
+
+def _launched_by(thing: _Thing) -> Answer:
+    question = "Launched by"
+    first, line = thing.first, thing.line_of_time
+    links = []
+    said = []
+    if thing.op is not None and thing.op.operation != thing.name:
+        said.append(f"op {thing.op.operation}")
+        links.append(
+            Link("Its op", "framework_op_stats", "ops", (thing.op.operation,)),
+        )
+    if first is not None:
+        arrows = launches(thing.session.profile)
+        calls = [int(arrows.source[row]) for row in arrows.into(first.event)]
+        begun = [int(arrows.target[row]) for row in arrows.out_of(first.event)]
+        for event in calls[:1]:
+            call = place(line, event)
+            said.append(thing.title(call))
+            links.append(_event("The launch", call, thing))
+            outer = parent_of(line, call)
+            if outer is not None:
+                said.append(f"within {thing.title(outer)}")
+        if begun:
+            child = place(line, begun[0])
+            said.append(f"itself launches {thing.title(child)}")
+            links.append(_event("What it launches", child, thing))
+        outer = None if calls or begun else parent_of(line, first)
+        if outer is not None:
+            said.append(f"within {thing.title(outer)}")
+            links.append(_event("The event around it", outer, thing))
+    if not said:
+        return Answer(question, "No launch was recorded.")
+    return Answer(question, f"{', '.join(said)}.", tuple(links))
+
+
+def _could_be(thing: _Thing) -> Answer:
+    question = "Could be"
+    name = thing.op.operation if thing.op is not None else ""
+    roof = thing.row("roofline_model", "ops", "operation", name)
+    if roof is not None and roof.roofline_efficiency_frac > 0:
+        reached = roof.roofline_efficiency_frac
+        text = f"{percent(reached)} of its roof ({roof.bound_by}): "
+        text += f"{time_words(roof.avg_time_us * min(reached, 1.0) / 1e3)} a run at the roof "
+        text += f"instead of {time_words(roof.avg_time_us / 1e3)}."
+        link = Link("Roofline", "roofline_model", "ops", (roof.operation,))
+        return Answer(question, text, (link,))
+    kind = thing.op.type if thing.op is not None else ""
+    cost = thing.row("model_flops", "ops", "op", kind)
+    if cost is not None and cost.possible_us > 0 and cost.calls:
+        text = f"{time_words(cost.possible_us / 1e3)} per call instead of "
+        text += f"{time_words(cost.avg_time_us / 1e3)} ({cost.bound_by})."
+        return Answer(question, text, (Link("Its cost", "model_flops", "ops", (cost.op,)),))
+    return Answer(question, "Its FLOP and bytes were not recorded.")
+
+
+def _memory(thing: _Thing) -> Answer:
+    question = "Memory"
+    name = thing.op.operation if thing.op is not None else ""
+    block = thing.row("memory_profile", "breakdown", "op_name", name)
+    if block is not None:
+        text = f"{size_words(block.allocation_bytes)} at the peak."
+        return Answer(
+            question, text, (Link("At the peak", "memory_profile", "breakdown", (block.op_name,)),)
+        )
+    buffer = thing.row("memory_viewer", "buffers", "instruction")
+    if buffer is not None:
+        text = f"A buffer of {size_words(buffer.size_bytes)}, in use from instruction "
+        text += f"{buffer.first_step} to {buffer.last_step} of its program."
+        link = Link("Its buffer", "memory_viewer", "buffers", (buffer.instruction,))
+        return Answer(question, text, (link,))
+    if thing.session.available("memory_profile") is not None:
+        return Answer(question, "Allocations were not recorded.")
+    return Answer(question, "It holds nothing at the peak.")
+
+
+_CHANGES: Final = (("parts", "op"), ("kernels", "kernel"), ("modules", "module"))
+
+
+def compared(found: Comparison, names: Sequence[str]) -> Answer:
+    """Return how a thing differs from the other run.
+
+    Args:
+        found: The comparison.
+        names: Names of the thing, the most exact first.
+    """
+    other = found.baseline.name
+    for name in names:
+        for table, kind in _CHANGES:
+            row = next((row for row in getattr(found, table).records() if row.name == name), None)
+            if row is not None:
+                text = f"{time_change(row.delta_ms)} per step against {other}: "
+                text += f"{time_words(row.before_ms)} before, {time_words(row.after_ms)} now."
+                return Answer("Compared", text, (Link(f"Its {kind}", "compare", table, (name,)),))
+    link = Link(f"Compare with {other}", "compare")
+    return Answer("Compared", f"No difference from {other} is listed for it.", (link,))
+
+
+def names_of(session: Session, name: str) -> tuple[str, ...]:
+    """Return the names by which a comparison may list a thing: its own, and its op's."""
+    op = _Thing(session, name, "", 0).op
+    return (name,) if op is None else (name, op.operation, op.type)
+
+
+__all__ = ["About", "Answer", "Link", "about", "compared", "names_of", "source_lines"]

@@ -1,0 +1,117 @@
+"""The same questions about any thing of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.session import Session
+from stepscope.session.about import About, about, compared, names_of, source_lines
+from stepscope.session.compare import compare
+from tests.profiles import gpu, host, line, space, stream
+from tests.profiles.loops import Kernel, Loop, record
+from tests.profiles.model import EventLike
+
+SLOW_STEP = 6
+
+
+def python_loop() -> bytes:
+    """A loop with a function of its own and a kernel, four times as long in one step."""
+    main: list[EventLike] = []
+    kernels: list[EventLike] = []
+    for step in range(12):
+        begin = 1000.0 * step
+        main += [
+            ("train", begin, 980.0, {"step_num": step, "_r": 1}),
+            ("$train.py:12 step", begin + 2, 970.0),
+            ("$augment.py:40 flip", begin + 10, 60.0),
+            ("cuLaunchKernel", begin + 100, 10.0, {"correlation_id": step + 1}),
+        ]
+        us = 800.0 if step == SLOW_STEP else 200.0
+        kernels.append(("sgemm", begin + 120, us, {"correlation_id": step + 1}))
+    return space(host(line("python", *main)), gpu(0, stream(7, *kernels)))
+
+
+def opened(folder: Path, content: bytes) -> Session:
+    folder.mkdir()
+    (folder / "host.xplane.pb").write_bytes(content)
+    return stepscope.open(folder)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with opened(tmp_path_factory.mktemp("about") / "loop", python_loop()) as found:
+        yield found
+
+
+def texts(found: About) -> dict[str, str]:
+    return {answer.question: answer.text for answer in found.answers}
+
+
+def test_kernel_has_every_answer(session: Session) -> None:
+    found = about(session, "sgemm")
+    said = texts(found)
+    assert said["How long"].startswith("3 ms in 12 runs: median 200 µs")
+    assert "longest 800 µs" in said["How long"]
+    assert said["Launched by"].startswith("cuLaunchKernel, within $train.py:12 step")
+    assert said["Could be"] == "Its FLOP and bytes were not recorded."
+    assert said["Memory"] == "Allocations were not recorded."
+    assert len(found.step_num) == len(found.step_ms)
+    assert sum(found.bin_count) == 12
+
+
+def test_slow_steps_are_links_that_select_them(session: Session) -> None:
+    found = about(session, "sgemm")
+    (often,) = (answer for answer in found.answers if answer.question == "How often")
+    assert "1 run, 200 µs in each of" in often.text
+    assert "1.5× or more in 1 step" in often.text
+    assert [(link.part, link.value) for link in often.links] == [("steps", str(SLOW_STEP))]
+    selected = about(session.select(steps=SLOW_STEP), "sgemm")
+    assert texts(selected)["How long"] == "800 µs in 1 run."
+
+
+def test_function_is_found_by_its_calls(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "augment.py").write_text("\n" * 39 + "def flip():\n    pass\n")
+    found = about(session, "flip", root=str(tmp_path))
+    assert texts(found)["How long"].startswith("720 µs in 12 runs")
+    assert texts(found)["Where from"] == "augment.py:40 flip."
+    assert (40, "def flip():") in found.lines
+
+
+def test_op_runs_as_its_kernels_and_differs_by_them(tmp_path: Path) -> None:
+    sides = []
+    for name, us in (("before", 400.0), ("after", 700.0)):
+        loop = Loop(kernels=(Kernel("sgemm", us, "dense/MatMul:MatMul"),), steps=10, wait="cuSync")
+        sides.append(opened(tmp_path / name, record(loop)["host-0"]))
+    before, after = sides
+    assert texts(about(after, "dense/MatMul"))["How long"].startswith("7 ms in 10 runs")
+    assert texts(about(after, "sgemm"))["Launched by"].startswith("op dense/MatMul, ")
+    found = compare(before, after)
+    for name in ("sgemm", "dense/MatMul"):
+        answer = compared(found, names_of(after, name))
+        assert answer.text == "+300 µs per step against before: 400 µs before, 700 µs now."
+    assert compared(found, ("nothing",)).links[0].tool == "compare"
+    for side in sides:
+        side.close()
+
+
+def test_unknown_names_say_so(session: Session) -> None:
+    for name in ("", "no such thing", "(", "x" * 5000):
+        said = texts(about(session, name))
+        assert said["How long"] == "No event of this name is on the timeline."
+        assert said["How often"] == "Its runs lie in no known step."
+
+
+@pytest.mark.parametrize("file", ["../secret.py", "/etc/passwd", "notes.txt", "", "none.py"])
+def test_only_source_below_the_folder_is_read(tmp_path: Path, file: str) -> None:
+    (tmp_path / "secret.py").write_text("secret")
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("notes")
+    (folder / "link.py").symlink_to(tmp_path / "secret.py")
+    assert list(source_lines(str(folder), file, 1, 3)) == []
+    assert list(source_lines(str(folder), "link.py", 1, 3)) == []
+    assert list(source_lines("", "secret.py", 1, 3)) == []
