@@ -2,10 +2,10 @@
 
     python -m bench.strangers [--readers 60] [--queries 5]
 
-Readers ask for large answers and take a byte per second. Every query of ``bench.queries`` is sent
-several times at once, and every second client leaves after half a second. Meanwhile, and after,
-somebody asks small questions. Printed are the answers, and the processor time that the server and
-its children still spend when everybody has left.
+Readers ask for large answers and take a byte, or 500, a second. Every query of ``bench.queries`` is
+sent several times at once, and every second client leaves after half a second. Meanwhile, and
+after, somebody asks small questions. Printed are the answers, and the processor time that the
+server and its children still spend when everybody has left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ from bench.queries import QUERIES
 from bench.served import Served
 from tests.profiles import worked_example
 
-_LARGE: Final = "/api/v1/sql.csv?q=" + quote("SELECT a.* FROM events a, events b LIMIT 500000")
+_LARGE: Final = (
+    "/api/v1/sql.csv?q=" + quote("SELECT a.* FROM events a, events b LIMIT 500000"),
+    "/api/v1/timeline/export?format=chrome",
+    "/api/v1/timeline/export?format=perfetto",
+)
+_CHUNKS: Final = (1, 500)  # bytes a second
 _PATIENCE_S: Final = 120
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
@@ -48,17 +53,23 @@ def _answer(port: int, path: str, leaves_after_s: float = 0.0) -> str:
         connection.close()
 
 
-def _read_slowly(port: int, until: threading.Event) -> None:
+def _read_slowly(port: int, path: str, chunk_bytes: int, until: threading.Event) -> str:
+    """Read some bytes of a large answer each second; return who ended it."""
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         client.connect(("127.0.0.1", port))
-        client.sendall(f"GET {_LARGE} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         client.settimeout(_PATIENCE_S)
+        received = b""
         try:
-            while not until.wait(1) and client.recv(1):
-                pass
+            while not until.wait(1):
+                data = client.recv(chunk_bytes)
+                received += data[: 32 - len(received)]
+                if not data:
+                    return received[9:12].decode(errors="replace") + " closed by the server"
         except OSError:
-            return
+            return received[9:12].decode(errors="replace") + " closed by the server"
+    return "reads on"
 
 
 def _spent_s(parent: int) -> float:
@@ -86,7 +97,13 @@ def attack(port: int, readers: int, times: int) -> tuple[Counter[tuple[str, str]
         path = f"/api/v1/sql?q={quote(QUERIES[name], errors='surrogatepass')}"
         answers[name, _answer(port, path, leaves_after_s)] += 1
 
-    slow = [threading.Thread(target=_read_slowly, args=(port, until)) for _ in range(readers)]
+    def drip(number: int) -> None:
+        chunk = _CHUNKS[number % len(_CHUNKS)]
+        path = _LARGE[number // len(_CHUNKS) % len(_LARGE)]
+        ended = _read_slowly(port, path, chunk, until)
+        answers[f"{chunk} B/s {path[8:].partition('?q')[0]}", ended] += 1
+
+    slow = [threading.Thread(target=drip, args=(number,)) for number in range(readers)]
     asking = [
         threading.Thread(target=ask, args=(name, 0.5 * (number % 2)))
         for name in QUERIES
@@ -112,7 +129,7 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         recording = Path(folder, "host.xplane.pb")
-        recording.write_bytes(worked_example(gpu=True, steps=2_000))
+        recording.write_bytes(worked_example(gpu=True, steps=20_000))
         with Served(recording, Path(folder, "log")) as at:
             port = urlsplit(at.url).port or 0
             answers, small = attack(port, given.readers, given.queries)

@@ -8,8 +8,11 @@ import os
 import subprocess
 import sys
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import BoundedSemaphore, Lock, Timer
+from threading import BoundedSemaphore, Event, Lock, Thread, Timer
+from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 
 from stepscope.errors import StepscopeError
@@ -18,6 +21,7 @@ from stepscope.sql.door import check_query, named_tables, refusal
 from stepscope.sql.run import table_frame, wrong_query
 from stepscope.sql.tables import TABLES
 from stepscope.tables.core.profile import Profile
+from stepscope.timeline.cancellation import CancellationCheck, GivenUp, waits
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +31,8 @@ _MOST_THREADS: Final = 8
 _LEAST_MEMORY_BYTES: Final = 2 << 30
 # Queries at a time, and processes with tables, of all profiles that this process serves.
 _AT_ONCE: Final = 2
+# How often a query looks whether its caller has gone.
+_CHECK_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,33 +101,57 @@ class ProfileDatabase:
         self._idle: Timer | None = None
         self._all.add(self)
 
-    def ask(self, query: str, limits: QueryLimits = QueryLimits()) -> QueryAnswer:
-        """The answer to a query.
+    def ask(
+        self,
+        query: str,
+        limits: QueryLimits = QueryLimits(),
+        check: CancellationCheck = waits,
+    ) -> QueryAnswer:
+        """Return the answer to a query.
+
+        Args:
+            query: One statement that reads the tables.
+            limits: What it may take; it may wait as long for others as it may run.
+            check: Raises ``GivenUp`` once nobody waits for the answer, which ends the query.
 
         Raises:
             UsageError: It is refused, wrong, or takes more time or memory than it may.
+            GivenUp: Raised by ``check``.
         """
         check_query(query)
-        with self._lock:
+        with self._place(query, limits, check):
             if self._idle is not None:
                 self._idle.cancel()
-            self._take_place(query, limits)
             try:
-                return self._answer(query, limits)
+                return self._answer(query, limits, check)
             finally:
-                self._places.release()
                 self._idle = Timer(_IDLE_SECONDS, self.close)
                 self._idle.daemon = True
                 self._idle.start()
 
-    def _take_place(self, query: str, limits: QueryLimits) -> None:
-        """Wait for a place; who has to wait holds no memory meanwhile."""
-        if self._places.acquire(blocking=False):
-            return
-        self._end()
-        if not self._places.acquire(timeout=limits.seconds):
-            why = f"{_AT_ONCE} other queries run, and none ended within {limits.seconds:g} s."
-            raise refusal(query, why, "Ask again when they have ended.")
+    @contextmanager
+    def _place(self, query: str, limits: QueryLimits, check: CancellationCheck) -> Iterator[None]:
+        """Hold this database and one of the places; a query that waits for one holds no memory."""
+        until = monotonic() + limits.seconds
+
+        def take(lock: Lock | BoundedSemaphore, why: str) -> None:
+            while not lock.acquire(timeout=max(0.0, min(_CHECK_S, until - monotonic()))):
+                check()
+                if monotonic() >= until:
+                    raise refusal(query, why, "Ask again when they have ended.")
+
+        take(self._lock, f"Other queries of this recording ran for {limits.seconds:g} s.")
+        try:
+            if not self._places.acquire(blocking=False):
+                self._end()
+                running = f"{_AT_ONCE} other queries run"
+                take(self._places, f"{running}, and none ended within {limits.seconds:g} s.")
+            try:
+                yield
+            finally:
+                self._places.release()
+        finally:
+            self._lock.release()
 
     def _end_others(self) -> None:
         """End the idle processes of other profiles."""
@@ -137,18 +167,19 @@ class ProfileDatabase:
         with self._lock:
             self._end()
 
-    def _answer(self, query: str, limits: QueryLimits) -> QueryAnswer:
+    def _answer(self, query: str, limits: QueryLimits, check: CancellationCheck) -> QueryAnswer:
         import polars as pl
 
         process = self._process = self._process or self._started()
-        late = _Alarm(process.child, limits.seconds)
+        watch = _Watch(process.child, limits.seconds, check)
         try:
             to, from_ = process.pipes
             for name in named_tables(query, TABLES):
                 if name not in process.given:
+                    check()
                     _send_table(to, name, table_frame(self._profile, name))
                     process.given.add(name)
-            with late:
+            with watch:
                 _send(to, {"query": query, "rows": limits.rows})
                 head = json.loads(from_.readline() or b"{}")
                 data = from_.read(head.get("bytes", 0))
@@ -157,15 +188,22 @@ class ProfileDatabase:
         except BaseException:  # a question that was left half asked would be answered to the next
             self._end()
             raise
+        if watch.given_up:
+            self._end()
+            raise GivenUp
         if "error" in head:
             raise wrong_query(query, head["error"])
         if not head or len(data) < head["bytes"]:
             self._end()
             taken = (
-                f"{limits.seconds:g} s" if late.rang else f"{self._memory_bytes:,} bytes of memory"
+                f"{limits.seconds:g} s"
+                if watch.is_late
+                else f"{self._memory_bytes:,} bytes of memory"
             )
             hint = "Filter before joining; session.sql(…, trusted=True) has no limits."
             raise refusal(query, f"It took more than {taken}.", hint)
+        if watch.is_late:  # its process ended just after the answer
+            self._end()
         return QueryAnswer(pl.read_ipc_stream(io.BytesIO(data)), head["cut"])
 
     def _started(self) -> _Process:
@@ -201,25 +239,40 @@ class ProfileDatabase:
             child.communicate()
 
 
-class _Alarm:
-    """Ends a process that takes longer than it may; ``rang`` says that it did."""
+class _Watch:
+    """Ends a process that takes longer than it may, or whose caller has gone.
 
-    def __init__(self, child: subprocess.Popen[bytes], seconds: float) -> None:
-        self._child = child
-        self._timer = Timer(seconds, self._ring)
-        self._timer.daemon = True
-        self.rang = False
+    Attributes:
+        is_late: It took too long.
+        given_up: Its caller has gone.
+    """
 
-    def __enter__(self) -> _Alarm:
-        self._timer.start()
-        return self
+    def __init__(
+        self, child: subprocess.Popen[bytes], seconds: float, check: CancellationCheck
+    ) -> None:
+        self._child, self._seconds, self._check = child, seconds, check
+        self._ended = Event()
+        self._thread = Thread(target=self._look, name="stepscope-sql-watch", daemon=True)
+        self.is_late = self.given_up = False
+
+    def __enter__(self) -> None:
+        self._thread.start()
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+        self._ended.set()
+        self._thread.join()
 
-    def _ring(self) -> None:
-        self.rang = True
-        self._child.kill()
+    def _look(self) -> None:
+        until = monotonic() + self._seconds
+        while not self._ended.wait(max(0.0, min(_CHECK_S, until - monotonic()))):
+            try:
+                self._check()
+            except GivenUp:
+                self.given_up = True
+            self.is_late = monotonic() >= until
+            if self.given_up or self.is_late:
+                self._child.kill()
+                return
 
 
 def _send_table(to: IO[bytes], name: str, frame: pl.DataFrame) -> None:

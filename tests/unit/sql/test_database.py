@@ -14,6 +14,7 @@ from stepscope.formats.xspace import decode
 from stepscope.sql import database as module
 from stepscope.sql.database import ProfileDatabase, QueryLimits
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.timeline.cancellation import GivenUp
 from tests.profiles import worked_example
 
 _PRODUCT = "SELECT count(*) AS n FROM " + " CROSS JOIN ".join(f"events e{i}" for i in range(6))
@@ -48,6 +49,24 @@ def test_a_query_that_takes_too_long_is_given_up(database: ProfileDatabase) -> N
     assert caught.value.anchor == "sql-closed"
     assert time.monotonic() - begin < 20
     assert database.ask("SELECT count(*) AS n FROM steps").frame.item() == 8
+
+
+def test_a_query_ends_when_its_caller_leaves(database: ProfileDatabase) -> None:
+    """Also while it waits for another query of the same recording."""
+    looks: list[int] = []
+
+    def leave() -> None:
+        looks.append(1)
+        raise GivenUp
+
+    with pytest.raises(GivenUp):
+        database.ask(_PRODUCT, QueryLimits(seconds=600), leave)
+    assert database._process is None
+    with database._lock, pytest.raises(GivenUp):
+        database.ask("SELECT 1", QueryLimits(seconds=600), leave)
+    with database._lock, pytest.raises(UsageError, match="not run"):
+        database.ask("SELECT 1", QueryLimits(seconds=0.01))
+    assert len(looks) == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process's memory for sure")

@@ -142,6 +142,7 @@ class _Channel:
     request: str | None = None
     requests: list[str] = field(default_factory=list)
     total_outbufs_len: int = 0
+    sent_bytes: int = 0
     last_activity: float = field(default_factory=time.time)
     closed: bool = False
 
@@ -164,12 +165,22 @@ def test_a_request_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     assert (dripping.closed, resting.closed) == (True, False)
 
 
-def test_an_answer_that_nobody_reads_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    stuck = _Channel(total_outbufs_len=5, last_activity=time.time() - 31, requests=["one"])
-    reading = _Channel(total_outbufs_len=5, last_activity=time.time() - 5, requests=["one"])
-    working = _Channel(last_activity=time.time() - 300, requests=["one"])
-    look(monkeypatch, [stuck, reading, working], [100])
-    assert [stuck.closed, reading.closed, working.closed] == [True, False, False]
+def test_an_answer_that_is_read_too_slowly_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte now and then once held one of eight threads for ever."""
+    dripping, stuck, reading, working = channels = [
+        _Channel(total_outbufs_len=size, requests=["one"]) for size in (5, 5, 5, 0)
+    ]
+    clock = [0.0]
+    monkeypatch.setattr("stepscope.surfaces.http.server.monotonic", lambda: clock[0])
+    janitor = Janitor(SimpleNamespace(active_channels=dict(enumerate(channels))))
+    for clock[0] in (100, 110, 120, 129, 131):
+        dripping.sent_bytes += 1000
+        reading.sent_bytes += 100_000
+        janitor.look()
+        if clock[0] < 131:
+            assert not any(channel.closed for channel in channels)
+    closed = [channel.closed for channel in (dripping, stuck, reading, working)]
+    assert closed == [True, True, False, False]
 
 
 def test_in_a_crowd_the_quietest_go_first(monkeypatch: pytest.MonkeyPatch) -> None:

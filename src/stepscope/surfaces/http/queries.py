@@ -25,6 +25,7 @@ from stepscope.surfaces.envelope import (
     column_infos,
 )
 from stepscope.surfaces.http.answers import compressed, download, json_answer
+from stepscope.surfaces.http.leaving import check_of
 from stepscope.surfaces.query_answer import answer_table
 
 _SHOWN: Final = QueryLimits(rows=10_000, seconds=20)
@@ -61,7 +62,7 @@ def tables(request: Request) -> Response:
 def answer(request: Request, session: Session) -> Response:
     """The answer to ``q``, as much of it as a page shows."""
     begin = monotonic()
-    found = _asked(session, _query(request), _SHOWN)
+    found = _asked(request, session, _SHOWN)
     table = answer_table(found.frame)
     body: QueryInfo = {
         "rows": len(table),
@@ -78,7 +79,7 @@ def answer(request: Request, session: Session) -> Response:
 
 def lanes(request: Request, session: Session) -> Response:
     """The answer to ``q`` as a track of the timeline."""
-    found = _asked(session, _query(request), _SHOWN)
+    found = _asked(request, session, _SHOWN)
     track = lanes_of(found.frame)
     body: QueryLanesInfo = {
         "cut": found.cut,
@@ -96,12 +97,11 @@ def saved(request: Request, session: Session, format: str) -> Response:
     """The answer to ``q`` as a file to save."""
     if format not in _FORMATS:
         raise UsageError(f"There is no format {format!r}.", hint=f"One of {', '.join(_FORMATS)}.")
-    query = _query(request)
-    found = _asked(session, query, _SAVED)
+    found = _asked(request, session, _SAVED)
     if found.cut:
         raise UsageError(
             f"The answer has more than {_SAVED.rows:,} rows.",
-            where=query,
+            where=_query(request),
             hint="Add LIMIT, or group the rows.",
             slug="sql-closed",
         )
@@ -110,8 +110,13 @@ def saved(request: Request, session: Session, format: str) -> Response:
     return compressed(request, download(write(answer_table(found.frame)), mimetype, name))
 
 
-def _asked(session: Session, query: str, limits: QueryLimits) -> QueryAnswer:
-    """Return the answer to a query; others that wait leave threads for pages and tiles."""
+def _asked(request: Request, session: Session, limits: QueryLimits) -> QueryAnswer:
+    """Return the answer to ``q``; others that wait leave threads for pages and tiles.
+
+    Raises:
+        GivenUp: The client has gone; its query has ended.
+    """
+    query = _query(request)
     if not _seats.acquire(blocking=False):
         raise StepscopeError(
             f"{MOST_QUERIES} other queries run or wait.",
@@ -121,7 +126,7 @@ def _asked(session: Session, query: str, limits: QueryLimits) -> QueryAnswer:
             slug="server-busy",
         )
     try:
-        return session.database.ask(query, limits)
+        return session.database.ask(query, limits, check_of(request))
     finally:
         _seats.release()
 

@@ -13,10 +13,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from html import escape
 from pathlib import Path
 from threading import Thread
-from time import monotonic, time
+from time import monotonic
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from waitress.channel import HTTPChannel
 from waitress.server import create_server
 from waitress.wasyncore import close_all, loop
 
@@ -44,8 +45,21 @@ MOST_CONNECTIONS: Final = 400
 _CROWDED: Final = MOST_CONNECTIONS // 2
 # A request, which is at most 64 KiB here, arrives within this or not at all.
 _REQUEST_SECONDS: Final = 20.0
-# A client that has read nothing of its answer for this long will not read on.
+# An answer is read at this rate on average over each such time, or not at all.
 _UNREAD_SECONDS: Final = 30.0
+_MIN_READ_BYTES_PER_S: Final = 2048
+
+
+class _CountingChannel(HTTPChannel):
+    """A connection that counts what its client has taken."""
+
+    sent_bytes = 0
+
+    def send(self, *arguments: Any, **options: Any) -> int:
+        """Send some of the data; return how many bytes the client's system took."""
+        size: int = super().send(*arguments, **options)
+        self.sent_bytes += size
+        return size
 
 
 class Server:
@@ -66,9 +80,9 @@ class Server:
         listener = _bind(self.settings)
         self.port: int = listener.getsockname()[1]
         self.application = Application(self.workspace, Guard(self.settings, self.port))
-        # waitress has no types. It takes our bound socket: nobody can take the port in between.
+        # waitress takes our bound socket: nobody can take the port in between.
         self._sockets: dict[int, Any] = {}
-        self._server: Any = create_server(
+        server = create_server(
             self.application,
             map=self._sockets,
             sockets=[listener],
@@ -81,6 +95,9 @@ class Server:
             channel_request_lookahead=1,
             clear_untrusted_proxy_headers=True,
         )
+        # Its types know one of its two kinds of server, and few of its attributes.
+        self._server = cast("Any", server)
+        self._server.channel_class = _CountingChannel
         self._thread: Thread | None = None
         self._closing = False
 
@@ -232,6 +249,7 @@ class Janitor:
         self._server = server
         self._looked = 0.0
         self._begun: dict[Any, float] = {}
+        self._unread: dict[Any, tuple[float, int]] = {}
 
     def look(self, every_s: float = 1.0) -> None:
         """Close what should be closed; the server's own thread calls this."""
@@ -240,7 +258,11 @@ class Janitor:
             return
         self._looked = now
         channels = list(self._server.active_channels.values())
-        for channel in (*self._unfinished(channels, now), *_unread(channels), *_idle(channels)):
+        for channel in (
+            *self._unfinished(channels, now),
+            *self._read_too_slowly(channels, now),
+            *_idle(channels),
+        ):
             channel.handle_close()
 
     def _unfinished(self, channels: list[Any], now: float) -> list[Any]:
@@ -249,11 +271,20 @@ class Janitor:
         self._begun = begun
         return [one for one, since in begun.items() if now - since > _REQUEST_SECONDS]
 
-
-def _unread(channels: list[Any]) -> list[Any]:
-    """Connections whose answer nobody reads."""
-    limit = time() - _UNREAD_SECONDS
-    return [one for one in channels if one.total_outbufs_len > 0 and one.last_activity < limit]
+    def _read_too_slowly(self, channels: list[Any], now: float) -> list[Any]:
+        """Connections whose clients hold an answer, and the thread that writes it, for too long."""
+        slow = []
+        before, self._unread = self._unread, {}
+        for channel in channels:
+            if channel.total_outbufs_len == 0:
+                continue
+            since, sent = before.get(channel, (now, channel.sent_bytes))
+            if now - since > _UNREAD_SECONDS:
+                if channel.sent_bytes - sent < _MIN_READ_BYTES_PER_S * (now - since):
+                    slow.append(channel)
+                since, sent = now, channel.sent_bytes
+            self._unread[channel] = since, sent
+        return slow
 
 
 def _idle(channels: list[Any]) -> list[Any]:
