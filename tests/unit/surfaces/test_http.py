@@ -198,6 +198,20 @@ def test_nothing_outside_the_folder_is_served(client: Client, path: str) -> None
     assert b"secret" not in response.data.replace(b"secret.txt", b"")
 
 
+def test_source_is_shown_only_from_a_chosen_folder(
+    logs: Path, static: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request or a recording may name any file: not even the server's own folder is read."""
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "train.py").write_text("begin = 1\nloss.backward()\n")
+    monkeypatch.chdir(program)
+    path = "/api/v1/about?name=unknown&file=train.py&line=2"
+    assert body(ask(make(logs, static), path))["lines"] == []
+    shown = body(ask(make(logs, static, source=str(program)), path))["lines"]
+    assert shown == [[1, "begin = 1"], [2, "loss.backward()"]]
+
+
 def test_hashed_files_are_kept_and_others_checked(client: Client) -> None:
     asset = ask(client, "/assets/index-a1b2c3d4.js")
     assert "immutable" in asset.headers["Cache-Control"]

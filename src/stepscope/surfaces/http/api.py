@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from werkzeug.wrappers import Request, Response
@@ -60,8 +59,8 @@ _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
 class Api:
     """Answers below ``api/v1/``."""
 
-    def __init__(self, workspace: Workspace, allow_capture: bool = False) -> None:
-        self.workspace = workspace
+    def __init__(self, workspace: Workspace, allow_capture: bool = False, source: str = "") -> None:
+        self.workspace, self._source = workspace, source
         self.captures = CaptureDesk(workspace, allow_capture)
         self._comparisons = comparison.Comparisons(workspace)
         self._pods = pods.Pods(workspace)
@@ -140,7 +139,7 @@ class Api:
             answer = self._comparisons.about(request, session, name)
             return json_answer(request, {"answers": [] if answer is None else [asdict(answer)]})
         number = int(line) if line.isdecimal() and len(line) < _LONGEST_NUMBER else 0
-        found = about(session, name, args.get("file", ""), number, str(Path.cwd()))
+        found = about(session, name, args.get("file", ""), number, self._source)
         return json_answer(request, asdict(found))
 
     def table(self, request: Request, tool: str, table: str, format: str) -> Response:

@@ -92,7 +92,7 @@ class Application:
     def __init__(self, workspace: Workspace, guard: Guard, static: Path = STATIC_FOLDER) -> None:
         self.workspace = workspace
         self.guard = guard
-        self._api = Api(workspace, guard.settings.allow_capture)
+        self._api = Api(workspace, guard.settings.allow_capture, guard.settings.source)
         self._static = _StaticFiles(static)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

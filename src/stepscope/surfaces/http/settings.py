@@ -21,6 +21,8 @@ class Settings:
         token_required: Whether a request must carry the token; only loopback may do without.
         prefix: Path everything is below ("" or "/x"), for use behind a proxy.
         allow_capture: Whether programs elsewhere may be recorded from the pages.
+        source: Folder whose source lines the pages may show; "" shows none, as a recording may
+            name any file of this machine.
         extra_hosts: Names accepted in the Host header besides this machine's own.
         mounted: Whether another server hands the requests over. It decides then who may ask, under
             which names, and what may frame the pages: no token and no Host header is asked for.
@@ -36,6 +38,7 @@ class Settings:
     prefix: str = ""
     extra_hosts: tuple[str, ...] = ()
     allow_capture: bool = False
+    source: str = ""
     mounted: bool = False
     framed: bool = False
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)

@@ -37,6 +37,12 @@ from stepscope.surfaces.cli import arguments
 @click.option(
     "--allow-capture", is_flag=True, help="Let the pages record programs on other machines."
 )
+@click.option(
+    "--source",
+    type=click.Path(exists=True, file_okay=False),
+    default="",
+    help="Show source lines from this folder.",
+)
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 def serve(
     path: str,
@@ -46,6 +52,7 @@ def serve(
     path_prefix: str,
     allow_host: tuple[str, ...],
     allow_capture: bool,
+    source: str,
     browser: bool,
 ) -> None:
     """Serve the pages of all runs at a path, on this machine."""
@@ -58,6 +65,7 @@ def serve(
         prefix=path_prefix,
         extra_hosts=allow_host,
         allow_capture=allow_capture,
+        source=source,
     )
     serve_forever(path, settings, browser=browser)
 
