@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from stepscope.capture import control, step_clock, step_log
-from stepscope.capture.runtime import machine, start_spans
+from stepscope.capture.runtime import jax_compilation, machine, start_spans
 from stepscope.capture.tracing import Trace
 from stepscope.schema import names
 
@@ -216,35 +216,6 @@ def _time_batches(kind: Any, *, is_step: bool) -> None:
     kind.__next__ = fetches
 
 
-def _time_jax_compilation(monitoring: ModuleType) -> None:
-    """Time tracing and compilation by function, with hits and misses of the cache."""
-    kinds = {
-        "/jax/core/compile/jaxpr_trace_duration": "tracing",
-        "/jax/core/compile/jaxpr_to_mlir_module_duration": "tracing",
-        "/jax/core/compile/backend_compile_duration": "compilation",
-    }
-    found = {"cache_hits": "hit", "cache_misses": "miss"}
-
-    def timed(event: str, seconds: float, **values: Any) -> None:
-        spans, kind = start_spans.active(), kinds.get(event)
-        if spans is None or kind is None or not spans.is_main():
-            return
-        end_ns, cache = time.time_ns(), ""
-        if kind == "compilation":
-            cache, spans.cache = spans.cache, ""
-        name = str(values.get("fun_name") or "a computation")
-        begin_ns = end_ns - int(seconds * 1e9)
-        spans.add(start_spans.StartSpan(kind, name, "", begin_ns, end_ns, 0, cache))
-
-    def noted(event: str, **_: Any) -> None:
-        spans = start_spans.active()
-        if spans is not None and event.startswith("/jax/compilation_cache/"):
-            spans.cache = found.get(event.rpartition("/")[2], spans.cache)
-
-    monitoring.register_event_duration_secs_listener(timed)
-    monitoring.register_event_listener(noted)
-
-
 def _time_jax_backends(module: ModuleType) -> None:
     start_spans.around(module, "backends", "device", "JAX's devices", is_once=True)
 
@@ -327,7 +298,7 @@ AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
     "torch.profiler.profiler": _yield_to_torch,
     "tensorflow.python.data.ops.iterator_ops": _time_dataset_iterators,
     # Known work of a start.
-    "jax._src.monitoring": _time_jax_compilation,
+    "jax._src.monitoring": jax_compilation.hear,
     "jax._src.xla_bridge": _time_jax_backends,
     "jax._src.distributed": _time_jax_job,
     "tensorflow.python.eager.polymorphic_function.tracing_compilation": _time_tensorflow_tracing,

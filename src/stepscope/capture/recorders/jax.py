@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 import threading
 import time
@@ -13,11 +12,9 @@ from typing import Any, Final
 from stepscope.capture.file.event_count import count_events
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
+from stepscope.capture.runtime import jax_compilation
 from stepscope.capture.tracing import Emitter, trace_me
 
-# JAX's messages on compiling a function: that it is lowered, and then compiled.
-_LOWERED: Final = "/jax/core/compile/jaxpr_to_mlir_module_duration"
-_COMPILED: Final = "/jax/core/compile/backend_compile_duration"
 # JAX lets a second session start, which then records nothing; only the first gets events.
 _session_lock: Final = threading.Lock()
 
@@ -31,9 +28,6 @@ class JaxRecorder:
         self._session: Any = None
         self._began_settled = False
         self._is_used = False
-        self._is_heard = False
-        #: When the last compilation ended, by ``time.monotonic``; infinite during one.
-        self.compiled_at = 0.0
 
     def unavailable(self) -> str | None:
         """None when JAX is loaded and has the interface."""
@@ -55,7 +49,8 @@ class JaxRecorder:
         if not _session_lock.acquire(blocking=False):
             raise RuntimeError("another recording holds JAX's profiler")
         try:
-            self._hear_compilations()
+            with contextlib.suppress(ImportError, AttributeError):  # older JAX reports none
+                jax_compilation.hear(import_module("jax._src.monitoring"))
             profiler = _profiler()
             chosen = profiler.ProfileOptions()
             chosen.host_tracer_level = options.host_tracer_level
@@ -69,20 +64,10 @@ class JaxRecorder:
             _session_lock.release()
             raise
 
-    def _hear_compilations(self) -> None:
-        """Have JAX report compilations, once; nothing where this version has no such messages."""
-        if self._is_heard:
-            return
-        self._is_heard = True
-
-        def hear(event: str, *_values: object, **_about: object) -> None:
-            if event == _LOWERED:
-                self.compiled_at = math.inf
-            elif event == _COMPILED:
-                self.compiled_at = time.monotonic()
-
-        with contextlib.suppress(ImportError, AttributeError):
-            import_module("jax.monitoring").register_event_duration_secs_listener(hear)
+    @property
+    def compiled_at(self) -> float:
+        """When the last compilation ended, by ``time.monotonic``; infinite during one."""
+        return jax_compilation.compiled_at()
 
     def is_settled(self) -> bool:
         """Whether the program has made JAX choose its devices.

@@ -341,7 +341,7 @@ class _Looks:
             return "program", "end of the program", "", ""
         if is_ours(frame):
             return "recorder", "Stepscope", "", ""
-        kind, name, hint = "program", "", ""
+        kind, name, hint, has_ours = "program", "", "", False
         innermost = frame
         at: FrameType | None = frame
         while at is not None:
@@ -356,7 +356,10 @@ class _Looks:
                 function = getattr(code, "co_qualname", code.co_name)
                 place = f"{code.co_filename}:{at.f_lineno}"
                 return kind, name or function.replace("<module>", short), place, hint
+            has_ours = has_ours or is_ours(at)
             at = at.f_back
+        if has_ours:
+            return "recorder", "Stepscope", "", ""  # a library works for it before the program
         code = innermost.f_code
         return kind, name or f"{self._names.file(code.co_filename)} {code.co_name}", "", hint
 

@@ -12,6 +12,7 @@ import sysconfig
 from pathlib import Path
 from types import CodeType
 
+from stepscope.capture.runtime.thread_frames import OURS
 from stepscope.schema import names
 
 
@@ -20,6 +21,8 @@ class FrameNames:
 
     def __init__(self) -> None:
         roots = {str(Path(entry or ".").absolute()).rstrip("/\\") for entry in sys.path}
+        # ``stepscope record`` puts a folder of ours there, whose file would seem the program's.
+        roots = {root for root in roots if not root.startswith(OURS)}
         # Longest first: site-packages before the folder of the standard library.
         self._roots = sorted((root for root in roots if root), key=len, reverse=True)
         paths = sysconfig.get_paths()
@@ -60,14 +63,14 @@ class FrameNames:
         return f"{code.co_filename}:{code.co_firstlineno}"
 
     def is_own(self, code: CodeType) -> bool:
-        """Whether it is the program's own code: not of the standard library, not installed."""
+        """Whether it is the program's own code: not installed, not Stepscope's."""
         return self.is_own_file(code.co_filename)
 
     def is_own_file(self, filename: str) -> bool:
         """The same of a file."""
         known = self._own.get(filename)
         if known is None:
-            known = not filename.startswith((*self._libraries, "<frozen"))
+            known = not filename.startswith((*self._libraries, OURS, "<frozen"))
             known = known and "site-packages" not in filename and "dist-packages" not in filename
             self._own[filename] = known
         return known

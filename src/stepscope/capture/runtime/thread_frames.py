@@ -20,7 +20,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-_OURS: Final = f"{Path(__file__).parents[2]}/"
+#: The folder of Stepscope's own code.
+OURS: Final = f"{Path(__file__).parents[2]}/"
 _COLLECTS_ANYWHERE: Final = sys.version_info < (3, 12)
 
 
@@ -81,7 +82,7 @@ def stacks() -> dict[int, list[FrameType]]:
 
 def is_ours(frame: FrameType) -> bool:
     """Whether it is of a function of Stepscope's."""
-    return frame.f_code.co_filename.startswith(_OURS)
+    return frame.f_code.co_filename.startswith(OURS)
 
 
 def _chain(innermost: FrameType) -> list[FrameType]:

@@ -20,7 +20,10 @@ from stepscope.tables.host.events import host_thread_rows, timed_rows
 
 # Functions of ours that only call what they wrap: a framework's backward pass, fetch or import, the
 # program's own function. Their callees stand as if they were not there.
-_WRAPPERS = r"stepscope[/\\]capture[/\\](?:launch[/\\]import_hook|hooks[/\\]steps|tracing)\.py:"
+_WRAPPERS = (
+    r"stepscope[/\\]capture[/\\]"
+    r"(?:launch[/\\]import_hook|runtime[/\\]start_spans|hooks[/\\]steps|tracing)\.py:"
+)
 _WRAPPER = re.compile(rf"^\$(?:.*[/\\])?{_WRAPPERS}")
 # Starting and ending a profiler, by the frames that Python tracers and samplers write, and by the
 # events of the frameworks; hooks of our own are frames of the package.
