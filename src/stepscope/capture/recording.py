@@ -33,6 +33,7 @@ from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, Recorder
 from stepscope.capture.result import Capture
 from stepscope.capture.runtime import graph_lines, machine
+from stepscope.capture.runtime.main_thread import run_waiting
 from stepscope.capture.step_clock import OPTIMIZER, StepClock, counted
 from stepscope.schema import names
 from stepscope.schema.xspace import ProfileOptions, Wire, XSpace
@@ -181,11 +182,14 @@ class Recording:
             return Capture("", 0, 0, 0.0, warnings=(note,), finished_by="error")
         self._requests.append((reason, save))
         self._wake.put(None)
+        if self._keeper.ident is None:
+            return None  # a signal within start(), which has no keeper yet to wait for
         # In slices: a recorder may have to end its framework's profiler on this very thread.
         deadline = time.monotonic() + self.options.stop_seconds
         while time.monotonic() < deadline:
             if self._is_finished or (self._is_collected and not wait):
                 break
+            run_waiting()
             time.sleep(_SLICE_SECONDS)
         return self._capture
 
@@ -202,6 +206,7 @@ class Recording:
         self._wake.put(None)
         deadline = time.monotonic() + self.options.stop_seconds
         while self._paused is not paused and not self.finished and time.monotonic() < deadline:
+            run_waiting()
             time.sleep(0.002)
 
     def forked(self) -> None:
@@ -235,6 +240,7 @@ class Recording:
         while not self._is_finished:
             if time.monotonic() >= deadline:
                 return False
+            run_waiting()
             time.sleep(_TURN_SECONDS)
         return True
 

@@ -188,9 +188,9 @@ sigmoid sign signbit signed significant silu simd simds similarity simt sin sinc
 sink site size sizes skew skip skipped sleep sli slice sliced slices slicing sliding slinky
 slogdet slope slow slower slowest sm small smart smem smisc smm smooth sms sn snapshot so sobol
 socket soft softmax softplus softshrink softsign solve solver some something sort sorted sorting
-soundfile source sourcemap space sparse spatial spdiags spec special spectrogram speedscope spence
-sph spherical splash split splitk splitkreduce splitlines splits sprop spsolve sq sqlite sqrt
-sqrtm square squared squaring squeeze sram src ss sse ssl sspaddmm stable stack stacks stage
+soundfile source sourcemap space spans sparse spatial spdiags spec special spectrogram speedscope
+spence sph spherical splash split splitk splitkreduce splitlines splits sprop spsolve sq sqlite
+sqrt sqrtm square squared squaring squeeze sram src ss sse ssl sspaddmm stable stack stacks stage
 stages stall standard standardize start starts startswith stat state stateful stateless states
 static statistics stats status std stdin step steplog stepped steps stepscope stf stft stitch
 stochastic stop stopped storage stores str strategy stream streamk strict stride stridebatch

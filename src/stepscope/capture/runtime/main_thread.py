@@ -4,16 +4,21 @@ Python runs such calls between two instructions of the main thread, as it runs s
 main thread that waits (for a lock, a thread, a socket) is woken for it by a signal that means
 nothing, SIGURG, if ``prepare`` was called before. One that computes in C code does not get to it;
 the caller then stops waiting, and the call is forgotten.
+
+A signal handler of the program's may wait for the thread that asked: ``finish`` does at SIGTERM. So
+no handler runs within a call, and one that waits calls ``run_waiting``, as Python runs no such call
+inside of another.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
 
@@ -23,6 +28,13 @@ _CALL: Final = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 _WAKE: Final = getattr(signal, "SIGURG", None)
+# Signals that end programs, and those that they use for their own ends.
+_DEFERRED: Final = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM")
+    if hasattr(signal, name)
+)
+_WAKES, _WAKE_SECONDS = 5, 0.01
 # How long a main thread may take without being woken, and how often it is woken after that.
 _PATIENCE_SECONDS: Final = 0.1
 
@@ -50,7 +62,10 @@ class _Pending:
         self.call = call
         self.done = threading.Event()
         self.error: BaseException | None = None
+        #: Signals that came meanwhile, for which no handler has run.
+        self.deferred: list[int] = []
         self._taken = threading.Lock()
+        self._is_over = False
         self._process = os.getpid()
 
     def take(self) -> bool:
@@ -59,12 +74,18 @@ class _Pending:
 
     def run(self, _: Any) -> int:
         """What the interpreter calls; in a child that was forked just then, too: nothing there."""
-        if os.getpid() == self._process and self.take():
-            try:
-                self.call()
-            except BaseException as error:  # the main thread's program is not to see it
-                self.error = error
-            finally:
+        if os.getpid() == self._process:
+            with _signals_deferred() as came:
+                if self.take():
+                    self.deferred = came
+                    try:
+                        self.call()
+                    except BaseException as error:  # the main thread's program is not to see it
+                        self.error = error
+                    self._is_over = True
+            # Handlers are back, so that the thread that asked can send the signals again. One that
+            # runs just here gets to this line by run_waiting.
+            if self._is_over:
                 self.done.set()
         return 0
 
@@ -72,6 +93,59 @@ class _Pending:
 # Keeps alive what the interpreter will call. It cannot free itself while it is being called: a
 # call that was given up stays.
 _on_their_way: dict[int, tuple[_Pending, Any]] = {}
+
+
+# Handlers of the program's while signals are deferred.
+_handlers: dict[int, Any] = {}
+
+
+@contextlib.contextmanager
+def _signals_deferred() -> Iterator[list[int]]:
+    """No signal handler of Python's runs within; yields the list of the signals that come."""
+    came: list[int] = []
+    wakeup = signal.set_wakeup_fd(-1)
+    signal.set_wakeup_fd(wakeup)
+
+    def defer(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+
+    try:
+        # An event loop with a descriptor for signals hears of them in any case.
+        for number in _DEFERRED if wakeup == -1 else ():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                _handlers[number] = handler
+                signal.signal(number, defer)
+        yield came
+    finally:
+        _restore_handlers()
+
+
+def _restore_handlers() -> None:
+    """Give signals their handlers back; also in a child that another thread forks meanwhile."""
+    while _handlers:
+        signal.signal(*_handlers.popitem())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_restore_handlers)
+
+
+def run_waiting() -> None:
+    """Run what waits for the main thread, if this is it; for loops that wait for other threads."""
+    if threading.current_thread() is threading.main_thread():
+        for pending, _ in list(_on_their_way.values()):
+            pending.run(None)
+
+
+def _send_again(numbers: list[int]) -> None:
+    """Send deferred signals to the main thread."""
+    for number in numbers:
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    # A main thread that is just going back to its wait would run the handlers only after it.
+    for _ in range(_WAKES):
+        time.sleep(_WAKE_SECONDS)
+        _wake()
 
 
 def on_main_thread(call: Callable[[], object], *, seconds: float) -> None:
@@ -102,6 +176,8 @@ def on_main_thread(call: Callable[[], object], *, seconds: float) -> None:
             raise _busy(f"it ran no Python for {seconds:g} s")
     pending.done.wait()
     del _on_their_way[id(pending)]
+    if pending.deferred:
+        _send_again(pending.deferred)
     if pending.error is not None:
         raise pending.error
 

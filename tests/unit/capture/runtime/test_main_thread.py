@@ -13,7 +13,12 @@ from functools import partial
 
 import pytest
 
-from stepscope.capture.runtime.main_thread import _Pending, on_main_thread, prepare
+from stepscope.capture.runtime.main_thread import (
+    _Pending,
+    on_main_thread,
+    prepare,
+    run_waiting,
+)
 from stepscope.errors import CaptureError
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGURG"), reason="this system has no SIGURG")
@@ -161,3 +166,83 @@ def test_what_was_on_its_way_at_a_fork_is_done_in_the_parent_only() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     pending.run(None)
     assert done == [os.getpid()]
+
+
+def test_handler_that_waits_for_the_asking_thread_runs_after_the_call() -> None:
+    """SIGTERM comes while a profiler begins on the main thread, and its handler ends the recording.
+
+    Ending takes a call on the main thread, too, which waits in the handler.
+    """
+    ended, order = threading.Event(), list[str]()
+
+    def handler(*_: object) -> None:
+        order.append("handler")
+        until = time.monotonic() + 10
+        while not ended.is_set() and time.monotonic() < until:
+            run_waiting()
+            time.sleep(0.001)
+
+    def begin() -> None:
+        signal.raise_signal(signal.SIGTERM)
+        for _ in range(100):  # a handler would run between two of these
+            time.sleep(0)
+        order.append("begun")
+
+    def ask() -> None:
+        on_main_thread(begin, seconds=5)
+        while "handler" not in order:
+            time.sleep(0.001)
+        on_main_thread(lambda: order.append("ended"), seconds=5)
+        ended.set()
+
+    prepare()
+    before = signal.signal(signal.SIGTERM, handler)
+    asking = threading.Thread(target=ask)
+    try:
+        asking.start()
+        asking.join(10)
+    finally:
+        asking.join(10)
+        signal.signal(signal.SIGTERM, before)
+    assert ended.is_set()
+    assert order == ["begun", "handler", "ended"]
+
+
+def test_ctrl_c_within_a_call_reaches_the_program() -> None:
+    def ask() -> None:
+        on_main_thread(lambda: signal.raise_signal(signal.SIGINT), seconds=5)
+
+    prepare()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    asking = threading.Thread(target=ask)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            asking.start()
+            asking.join(10)
+            time.sleep(5)
+    finally:
+        asking.join(10)
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_child_that_is_forked_within_a_call_keeps_its_handlers() -> None:
+    codes: list[int] = []
+
+    def fork() -> None:
+        child = os.fork()
+        if child == 0:
+            os._exit(signal.getsignal(signal.SIGTERM) is not signal.default_int_handler)
+        codes.append(os.waitpid(child, 0)[1])
+
+    def begin() -> None:
+        forking = threading.Thread(target=fork)
+        forking.start()
+        forking.join(10)
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        assert from_another_thread(begin, seconds=5, meanwhile=python(0.3)) == [None]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert codes == [0]
