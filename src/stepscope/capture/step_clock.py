@@ -4,17 +4,20 @@ A recorded step carries the cost of recording. While ``stepscope record`` rests 
 sessions, the same places that mark steps in a recording report them here instead: annotations with
 ``_r``, optimizers' steps, calls of compiled functions, batches of data loaders. Sessions begin and
 end where these report a step, so that each holds whole ones: the program waits there until the
-session has begun.
+session has begun. JAX calls compiled functions without Python: there the program's next read of a
+result takes the place of a step.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
+from types import FrameType
 from typing import Any, Final
 
 from stepscope.capture import tracing
@@ -29,6 +32,8 @@ BACKWARD: Final = "backward passes"
 FUNCTION: Final = "calls of a compiled function"
 BATCH: Final = "batches of a data loader"
 _SOURCES: Final = (MARKER, OPTIMIZER, BACKWARD, FUNCTION, BATCH)
+# Reads of a device's results stand for no step, but a session may begin and end there.
+_RESULT: Final = "reads of results"
 _FIRST_STEPS: Final = 200
 
 # Places of the loop have at least this share of the time of the one that has most.
@@ -39,16 +44,25 @@ _Key = tuple[str, object]
 
 # How long the next step is waited for, in steps, and at least.
 _WAIT_STEPS, _WAIT_SECONDS = 3.0, 0.1
+# The same for reads of results, whose intervals are not known.
+_RESULT_WAIT_SECONDS: Final = 0.5
 # The program waits no longer than this for a session to begin.
 _HOLD_SECONDS, _HOLD_SLICE_SECONDS = 2.0, 0.0005
 
 
 @dataclass(slots=True)
 class _Stretch:
-    """A time without interruption: when steps began, and how long those with an end took."""
+    """A time without interruption: when steps began, and how long those with an end took.
+
+    Attributes:
+        began_ns: By the place that reported them.
+        lengths_ns: The same for markers, which have an end.
+        reads: How often each line of the program read a result.
+    """
 
     began_ns: dict[_Key, list[int]]
     lengths_ns: dict[_Key, list[int]]
+    reads: Counter[_Key]
 
     def steps_ns(self) -> dict[_Key, list[int]]:
         """How long steps took: as marked, else from one begin to the next."""
@@ -139,6 +153,24 @@ def hear(source: str, which: object = 0) -> None:
             after.began_ns[source, which].append(time.perf_counter_ns())
 
 
+def hear_result(library: str) -> None:
+    """The program has waited for a result of its device; from any thread.
+
+    Args:
+        library: Folder of the framework. The innermost line outside of it tells reads apart.
+    """
+    stretch = _listening
+    if stretch is None:
+        return
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(library):
+        frame = frame.f_back
+    if frame is not None:
+        key = _RESULT, (id(frame.f_code), frame.f_lasti)
+        stretch.reads[key] += 1
+        _reaches(key)
+
+
 def _reaches(key: _Key) -> bool:
     """Whether this was the awaited step; the program has waited then."""
     global _awaited
@@ -222,6 +254,8 @@ class StepClock:
         self._recorded: defaultdict[_Key, list[int]] = defaultdict(list)
         self._into = self._recorded
         self._awaited: _Awaited | None = None
+        # The line that read most results in the last stretch that had any.
+        self._reading: _Key | None = None
         self.recorded_steps = 0
         self._passed: Counter[_Key] = Counter()
 
@@ -247,13 +281,14 @@ class StepClock:
         global _listening
         self.pause()
         self._into = self._undisturbed if undisturbed else self._recorded
-        _listening = _Stretch(defaultdict(list), defaultdict(list))
+        _listening = _Stretch(defaultdict(list), defaultdict(list), Counter())
         self.release()
 
     def is_at_step(self, *, holds: bool, wake: Callable[[], object]) -> bool:
         """Whether a step of the program's loop has begun since this was asked first.
 
-        True as well if none begins in time, and at once if no loop is known.
+        True as well if none begins in time, and at once if neither a loop nor a read of results is
+        known.
 
         Args:
             holds: Whether the program waits there for ``listen`` or ``release``.
@@ -261,14 +296,26 @@ class StepClock:
         """
         global _awaited
         if self._awaited is None:
-            loop = self._loop()
-            if loop is None:
+            place = self._next_place()
+            if place is None:
                 return True
-            key, lengths_ns = loop
-            seconds = _WAIT_SECONDS + _WAIT_STEPS * median(lengths_ns) / 1e9
+            key, seconds = place
             self._awaited = _Awaited(key, holds, wake, time.monotonic() + seconds)
             _awaited = self._awaited
         return self._awaited.is_reached or time.monotonic() > self._awaited.until
+
+    def _next_place(self) -> tuple[_Key, float] | None:
+        """Where a session may begin or end, and how long to wait for it in seconds."""
+        loop = self._loop()
+        if loop is not None:
+            key, lengths_ns = loop
+            return key, _WAIT_SECONDS + _WAIT_STEPS * median(lengths_ns) / 1e9
+        self._note_reads(_listening)
+        return None if self._reading is None else (self._reading, _RESULT_WAIT_SECONDS)
+
+    def _note_reads(self, stretch: _Stretch | None) -> None:
+        reads = {} if stretch is None else dict(stretch.reads)
+        self._reading = max(reads, key=reads.__getitem__, default=self._reading)
 
     @property
     def is_awaiting(self) -> bool:
@@ -312,6 +359,7 @@ class StepClock:
         stretch, _listening = _listening, None
         if stretch is None:
             return
+        self._note_reads(stretch)
         steps = stretch.steps_ns()
         for key, lengths in steps.items():
             self._into[key] += lengths

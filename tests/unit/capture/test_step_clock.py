@@ -332,3 +332,37 @@ def test_an_optimizers_step_is_heard_after_the_range_that_marks_it(clock: Clock)
     assert step_clock._listening is not None
     heard = step_clock._listening.began_ns[OPTIMIZER, id(optimizer)]
     assert heard == [began_ns + 4 * MS]
+
+
+def test_sessions_begin_at_reads_of_results_where_no_step_is_heard(clock: Clock) -> None:
+    """JAX calls a compiled function without Python: its loop is heard of where it reads."""
+    kind = type("ArrayImpl", (), {"_value": property(lambda _: 1.0), "block_until_ready": str})
+    module = ModuleType("jax._src.array")
+    module.__file__ = "/packages/jax/_src/array.py"
+    vars(module)["ArrayImpl"] = kind
+    import_hook.AFTER[module.__name__](module)
+    array: Any = kind()
+    woken: list[int] = []
+
+    def train(steps_run: int) -> None:
+        for number in range(steps_run):
+            clock.pass_ms(5.0)
+            array.block_until_ready()
+            if number == 0:
+                assert array._value == 1.0  # a line that is not the loop's
+
+    steps = StepClock()
+    steps.listen(undisturbed=False)
+    assert steps.is_at_step(holds=False, wake=int)  # nothing is known yet
+    train(30)
+    assert steps.session_steps() is None and steps.facts() == {}
+    assert not steps.is_at_step(holds=False, wake=lambda: woken.append(1))
+    assert array._value == 1.0 and not woken
+    train(1)
+    assert woken and steps.is_at_step(holds=False, wake=int)
+    # The line is known in the next stretch, too.
+    steps.listen(undisturbed=True)
+    assert not steps.is_at_step(holds=False, wake=int)
+    train(1)
+    assert steps.is_at_step(holds=False, wake=int)
+    steps.end()

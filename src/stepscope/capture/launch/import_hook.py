@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
@@ -195,6 +196,29 @@ def _hear_batches(module: ModuleType) -> None:
     _time_batches(module._BaseDataLoaderIter, is_step=True)
 
 
+def _hear_results(module: ModuleType) -> None:
+    """Report reads of JAX's arrays; raises ``AttributeError`` if it is another class.
+
+    NumPy reads an array on a CPU without any call: such a read is not heard of.
+    """
+    kind, library = module.ArrayImpl, f"{Path(str(module.__file__)).parents[1]}{os.sep}"
+    kind.block_until_ready = _reported(kind.block_until_ready, library)
+    kind._value = property(_reported(kind._value.fget, library))
+
+
+def _reported(read: Callable[[Any], Any], library: str) -> Callable[[Any], Any]:
+    """A read that reports that the program has its result."""
+    hear = step_clock.hear_result
+
+    @functools.wraps(read)
+    def reads(array: Any) -> Any:
+        result = read(array)
+        hear(library)
+        return result
+
+    return reads
+
+
 def _time_dataset_iterators(module: ModuleType) -> None:
     """Time waits for elements of tf.data; raises ``AttributeError`` if it is another class."""
     _time_batches(module.OwnedIterator, is_step=False)
@@ -293,6 +317,7 @@ AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
     "torch.autograd": _hear_backward,
     "torch.optim.optimizer": _hear_optimizers,
     "torch.utils.data.dataloader": _hear_batches,
+    "jax._src.array": _hear_results,
     "tensorflow.python.profiler.profiler_v2": _yield_to_tensorflow,
     "jax._src.profiler": _yield_to_jax,
     "torch.profiler.profiler": _yield_to_torch,
