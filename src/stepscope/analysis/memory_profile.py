@@ -129,6 +129,15 @@ class MemoryHoldingRow(Row):
     first_ms: Annotated[
         float, Column("Held since", unit="ms", kind="time", help="Time of the oldest allocation.")
     ]
+    freed_ms: Annotated[
+        float,
+        Column(
+            "Freed by",
+            unit="ms",
+            kind="time",
+            help="Time of the last deallocation of these blocks; empty if one is never freed.",
+        ),
+    ]
 
 
 class MemoryHolderRow(Row):
@@ -141,6 +150,15 @@ class MemoryHolderRow(Row):
         float, Column("Share", unit="%", kind="ratio", help="Share of the memory in use.")
     ]
     blocks: Annotated[int, Column("Blocks", kind="count")]
+    freed_ms: Annotated[
+        float,
+        Column(
+            "Freed by",
+            unit="ms",
+            kind="time",
+            help="Time of the last deallocation of these blocks; empty if one is never freed.",
+        ),
+    ]
 
 
 class MemoryLayerRow(Row):

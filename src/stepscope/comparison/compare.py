@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
@@ -11,9 +12,12 @@ import numpy as np
 
 from stepscope.analysis.memory_profile import TOOL as MEMORY
 from stepscope.analysis.memory_profile import MemoryProfile
+from stepscope.analysis.step_account import TOOL as ACCOUNT
+from stepscope.analysis.step_account import StepAccount
 from stepscope.comparison.breakdown import WAITING, Breakdown, breakdown
 from stepscope.comparison.comparison import (
     Comparison,
+    LineChangeRow,
     PartRow,
     RunRow,
     RunSide,
@@ -28,6 +32,7 @@ from stepscope.comparison.verdict import headline, main_parts, tail_sentence
 from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.pod.decoded import pod_of_profile
+from stepscope.quantities import time_change
 from stepscope.result import Diagnostic, Table
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.in_steps.batch_sizes import examples_per_step
@@ -38,6 +43,8 @@ from stepscope.tables.steps.statistics import difference, tail_difference
 # Below this the steps are a guess, and so is every statement about them.
 _SURE: Final = 0.5
 _SLOWEST_ROWS: Final = 50
+# A function with this share of the change in the program is named.
+_MOST_FRAC: Final = 0.3
 # Workers that wait less than this share of the step for each other have no slowest among them.
 _WAITING_FRAC: Final = 0.01
 
@@ -129,6 +136,7 @@ def compare(runs: Sequence[Side], notes: Sequence[Diagnostic] = ()) -> Compariso
     same_framework = first.framework == last.framework
     ops = op_level(same_framework=same_framework)
     parts, step_parts = changes(before, after, ops), changes(before, after, step_level)
+    lines = _lines(first, last)
     base_ms = noise.baseline
     samples, counts = (before.sample, after.sample), (len(before.step_ms), len(after.step_ms))
     return Comparison(
@@ -151,6 +159,8 @@ def compare(runs: Sequence[Side], notes: Sequence[Diagnostic] = ()) -> Compariso
         kernels=changes(
             before, after, kernel_level(same_device=first.device_type == last.device_type)
         ),
+        lines=lines,
+        lines_text=_lines_text(lines),
         worker_times=worker_times(first.profile, last.profile),
         suspects=_suspects(first.profile, last.profile),
         slowest_worker_parts=_slowest_worker(first, last, same_framework=same_framework),
@@ -231,6 +241,63 @@ def _suspects(before: Profile, after: Profile) -> Table[SuspectChangeRow]:
     if isinstance(one, str) or isinstance(other, str):
         return Table.empty(SuspectChangeRow)
     return suspects_of(one, other, same_places(one, other))
+
+
+# File and function: the lines of a program move as it is edited.
+_Place = tuple[str, str]
+
+
+def _lines(first: Side, last: Side) -> Table[LineChangeRow]:
+    """Return the change by function of the program, the largest first."""
+    before, after = _times_of_lines(first.profile), _times_of_lines(last.profile)
+    if before is None or after is None or not any(file for file, _ in (*before, *after)):
+        return Table.empty(LineChangeRow)
+    rows: list[dict[str, Any]] = []
+    for place in dict.fromkeys((*after, *before)):
+        (old, old_line), (new, line) = before.get(place, (0.0, 0)), after.get(place, (0.0, 0))
+        file, function = place
+        rows.append(
+            {
+                "function": function,
+                "file": file,
+                "line": line or old_line,
+                "delta_ms": new - old,
+                "before_ms": old,
+                "after_ms": new,
+            }
+        )
+    rows.sort(key=lambda row: -abs(row["delta_ms"]))
+    return Table.from_rows(LineChangeRow, rows)
+
+
+def _times_of_lines(profile: Profile) -> dict[_Place, tuple[float, int]] | None:
+    """Return ms per step and the line with the most of it, by function; None without steps."""
+    if ACCOUNT.available(profile) is not None:
+        return None
+    account = ACCOUNT.run(profile, ACCOUNT.options())
+    assert isinstance(account, StepAccount)
+    found: dict[_Place, tuple[float, int]] = {}
+    for owner in sorted(account.owners.records(), key=lambda owner: -owner.time_ms):
+        place = (owner.file, owner.function) if owner.file else ("", "")
+        time, line = found.get(place, (0.0, owner.line if owner.file else 0))
+        found[place] = time + owner.time_ms, line
+    return found
+
+
+def _lines_text(lines: Table[LineChangeRow]) -> str:
+    """Return how much of the change is at lines of the program; "" if none is recorded."""
+    rows = list(lines.records())
+    if not rows:
+        return ""
+    own = [row for row in rows if row.file]
+    change, whole = sum(row.delta_ms for row in own), sum(row.delta_ms for row in rows)
+    text = f"In your code: {time_change(change)} of {time_change(whole)} per step"
+    most = own[0]
+    if abs(most.delta_ms) >= _MOST_FRAC * abs(change) > 0:
+        name = re.split(r"[\\/]", most.file)[-1]
+        at = f"{name}:{most.line}" if most.line else name
+        text += f", most at {most.function} ({at}): {time_change(most.delta_ms)}"
+    return f"{text}."
 
 
 def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:

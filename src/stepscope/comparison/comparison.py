@@ -87,6 +87,19 @@ class ParityRow(Row):
     note: Annotated[str, Column("What it means", kind="text")]
 
 
+class LineChangeRow(Row):
+    """The change of the time at one function of the program, with all that it launches."""
+
+    function: Annotated[str, Column("Function", kind="name", help="Empty: no line is recorded.")]
+    file: Annotated[str, Column("File", kind="text")]
+    line: Annotated[int, Column("Line", kind="number", help="In the new run; else the baseline.")]
+    delta_ms: Annotated[
+        float, Column("Change", unit="ms", kind="time", help="Added to (or taken off) each step.")
+    ]
+    before_ms: Annotated[float, Column("Before", unit="ms", kind="time", help="Per step.")]
+    after_ms: Annotated[float, Column("After", unit="ms", kind="time", help="Per step.")]
+
+
 class RunRow(Row):
     """One run of a comparison, in the order given."""
 
@@ -242,6 +255,8 @@ class Comparison(Result):
         step_parts: The change by part of the step; sums to ``delta_ms``.
         modules: The change by module of the model; sums to ``delta_ms``.
         kernels: The change by kernel of the devices; sums to ``delta_ms``.
+        lines: The change by function of the program, as the step accounts have it.
+        lines_text: How much of the change is at lines of the program, in a sentence.
         worker_times: Each worker's own work and waiting; empty for runs of one worker.
         suspects: Who makes the others wait in either run, as ``stepscope pod`` says.
         slowest_worker_parts: What changed for the worker the others wait for, if any.
@@ -266,6 +281,8 @@ class Comparison(Result):
     step_parts: Table[PartRow]
     modules: Table[PartRow]
     kernels: Table[PartRow]
+    lines: Table[LineChangeRow]
+    lines_text: str
     worker_times: Table[WorkerTimeRow]
     suspects: Table[SuspectChangeRow]
     slowest_worker_parts: Table[PartRow]

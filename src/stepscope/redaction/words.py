@@ -80,31 +80,31 @@ filtered finalize find fingerprint finished finite firefox first fit fix fixed f
 flashinfer flat flatten flax flexible flight flip fliplr flipud float floating floatlist floor
 floordiv flops flow flush fmac fmax fmha fmin fmod fmul fn fnu fnuz fold folded folding for
 foreach fork form format formats formatted formatting forward forwardprop found fp fprint fprop fq
-fr frac fractional fragmentation frame frames framework free freq frequency fresh fresnel frexp
-frobenius from fromnumeric front frozen fsdp ftrl full fullest fully fun func function functional
-functions functor functorch functors funm fused fusion futex future futures fw fwd fwdbwd fx gains
-gamma gammabeta gammainc gammaincc gammaln gap garbage gather gb gbit gbs gc gcd ge gecko geev
-gelu gemm gemv gen general generalized generat generate generated generation generator generic
-genexpr geometric geomspace geqrf ger gesdd gesvd get getitem getlimits getrf gfx gh gi gif
-gigabytes git given glimpse global gloo glow glu gmem gmma gone google gpu grad gradient
-gradientdescent gradients grain grams graph graphlaunch graphs grd greater greedy green grew grid
-gridwise group grouped groupnorm groups gru gt gtcx guarantee gumbel gv gz gzip had haiku half
-hamming handle handler hann hard hardshrink hardsigmoid hardswish hardtanh hardware harm has
-hasattr hash hashable hashed have hbm hbmc header heap heartbeat heaviside heev heevd held helper
-helpers hermite hetrf hex hfft hfftn hgemm hi hidden high hijax hinge hip hipblas histc histogram
-histogramdd histograms history hit hits hl hlo hmma hn hnr hold holder holds home hook hooks
-hopper host hostname hosts hot householder hpp hpu hroni hsa hsh hsplit hspmm hss hstack hsv hto
-htod hub huber hue hybrid hypot hz iand ias ib ici icr id ident identity idle ids idx ie ient if
-ifft ifftn ifftnd ifftshift ifnull igamma igammac igemm ignore ihfft ihfftn ii il ilshift im imag
-image imageio immutable imperative impl implausible implicit impls import imported importer imread
-in inal include included incomplete index indexed indexing indices inductor inexact inf infeed
-infer inference inferred infinitely infinity inflated info ing init initial initialization
-initialize initialized initializers inner inplace input inputs insert insertion inside inspect
-inspector instance instant instantiate instinct instruction instructions instrumentation int
-integer integral integrate intel interface interleave intermediate internal interpolate
-interpolation interpreter intersect interval intlist into intra introspect ints inv invalid
-inverse inversion invert invoke io ior iota iotools ipl ipynb ipython ir irfft irfftn irfftnd
-irshift is isa isalnum isalpha isclose isdecimal isdigit isfinite isidentifier isin isinf
+fr frac fractional fragmentation frame frames framework free freed freq frequency fresh fresnel
+frexp frobenius from fromnumeric front frozen fsdp ftrl full fullest fully fun func function
+functional functions functor functorch functors funm fused fusion futex future futures fw fwd
+fwdbwd fx gains gamma gammabeta gammainc gammaincc gammaln gap garbage gather gb gbit gbs gc gcd
+ge gecko geev gelu gemm gemv gen general generalized generat generate generated generation
+generator generic genexpr geometric geomspace geqrf ger gesdd gesvd get getitem getlimits getrf
+gfx gh gi gif gigabytes git given glimpse global gloo glow glu gmem gmma gone google gpu grad
+gradient gradientdescent gradients grain grams graph graphlaunch graphs grd greater greedy green
+grew grid gridwise group grouped groupnorm groups gru gt gtcx guarantee gumbel gv gz gzip had
+haiku half hamming handle handler hann hard hardshrink hardsigmoid hardswish hardtanh hardware
+harm has hasattr hash hashable hashed have hbm hbmc header heap heartbeat heaviside heev heevd
+held helper helpers hermite hetrf hex hfft hfftn hgemm hi hidden high hijax hinge hip hipblas
+histc histogram histogramdd histograms history hit hits hl hlo hmma hn hnr hold holder holds home
+hook hooks hopper host hostname hosts hot householder hpp hpu hroni hsa hsh hsplit hspmm hss
+hstack hsv hto htod hub huber hue hybrid hypot hz iand ias ib ici icr id ident identity idle ids
+idx ie ient if ifft ifftn ifftnd ifftshift ifnull igamma igammac igemm ignore ihfft ihfftn ii il
+ilshift im imag image imageio immutable imperative impl implausible implicit impls import imported
+importer imread in inal include included incomplete index indexed indexing indices inductor
+inexact inf infeed infer inference inferred infinitely infinity inflated info ing init initial
+initialization initialize initialized initializers inner inplace input inputs insert insertion
+inside inspect inspector instance instant instantiate instinct instruction instructions
+instrumentation int integer integral integrate intel interface interleave intermediate internal
+interpolate interpolation interpreter intersect interval intlist into intra introspect ints inv
+invalid inverse inversion invert invoke io ior iota iotools ipl ipynb ipython ir irfft irfftn
+irfftnd irshift is isa isalnum isalpha isclose isdecimal isdigit isfinite isidentifier isin isinf
 isinstance islower isnan isneginf isnot isnumeric isotonic isposinf isprintable isreal isspace
 issue istft istitle isupper it item items iter iteration iterator its itself ixor jacobi jagged
 jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp jxl kaiser kbit kd kepler kept keras
@@ -126,7 +126,7 @@ mem memcpy memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory mem
 mergesort mesh meshgrid message meta metadata method methods metric metrics mfcc mfma mha mi
 microsecond microseconds migration millisecond milliseconds min minibatch minibatches miniconda
 minimum minor minus miopen mirror misc mish miss missing mixed mixins mkl mklcpu mkldnn mla mlir
-mm mma mod mode model modf modified module modules moe moments momentum more mostly moveaxis
+mm mma mod mode model modf modified module modules moe moments momentum more most mostly moveaxis
 movedim moving mpi mps ms msccl mse msg msort mt mtia mul mulhi multi multiarray multiblock
 multigammaln multihead multilabel multimem multinomial multiple multiply multiprocessing
 multiprocessor multiprocessors multivariate must mutable mutex mv mvlgamma mxfp mxu na nadam name
@@ -223,7 +223,7 @@ waiting waits wal wald wall warm warn warning warp warpgroup warpgroupsize warps
 weibull weight weighted weights were wgmma wgr wgrad what when where while who whole why width
 window windowed winogra winograd wire with within without wmma work worker workers workgroup
 workspace would wr wrap wrapp wrapped wrapper write writer writers written xdivy xdl xdlops xent
-xf xinfo xla xladot xlog xlogy xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn yogi za zarr zero
-zeros zerotensor zeta zfill zip zstandard zstd
+xf xinfo xla xladot xlog xlogy xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn yogi your za zarr
+zero zeros zerotensor zeta zfill zip zstandard zstd
 """
 WORDS: Final = frozenset(_WORDS.split())

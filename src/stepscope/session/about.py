@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from stepscope.timeline.details import distribution
 from stepscope.timeline.flows import launches
 from stepscope.timeline.model import F64
 from stepscope.timeline.places import EventPlace, parent_of, place
+from stepscope.timeline.ranges import NameTotals, range_totals
 from stepscope.timeline.search import search
 
 MAX_STEPS: Final = 400
@@ -36,6 +38,8 @@ SLOW: Final = 1.5
 AROUND: Final = 3
 """Lines of source before and after the named one."""
 _LINKED: Final = 3
+# Changes of a step below this share of the largest are not listed.
+_SHOWN_FRAC: Final = 0.1
 _LONGEST_NAME: Final = 300
 _READABLE: Final = 4 << 20
 _PYTHON: Final = frozenset({".py", ".pyx"})
@@ -68,7 +72,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A question about a thing with its answer in a sentence; the text says so if it is unknown."""
+    """A question about a thing with its answer in a sentence, or why there is none."""
 
     question: str
     text: str
@@ -103,7 +107,7 @@ def about(session: Session, name: str, file: str = "", line: int = 0, root: str 
     """Return the answers about a thing within the session's selection.
 
     Args:
-        session: Of the recording.
+        session: The recording, or a part of it.
         name: Full name of an op, kernel, instruction, module or function.
         file: Where it is in the program, if known.
         line: The same.
@@ -128,6 +132,78 @@ def about(session: Session, name: str, file: str = "", line: int = 0, root: str 
         at.line,
         tuple(source_lines(root, at.file, at.line, AROUND)) if at.line else (),
     )
+
+
+def about_step(session: Session, number: int) -> About:
+    """Return the length of a step, and its differences from a typical one.
+
+    Typical is the counted step that is nearest to their median.
+    """
+    name, longest = f"Step {number}", None
+    for host_number, host in enumerate(session.profile.hosts):
+        found = found_steps(host)
+        if found is None or found.markers.is_window or not found.timed.any():
+            continue
+        for row in np.flatnonzero(found.markers.num == number).tolist():
+            length = int(found.duration_ps[row])
+            if longest is None or length > longest[0]:
+                longest = (length, host_number, found, row)
+    if longest is None:
+        return About(name, (Answer("How long", "No step has this number."),))
+    length, host_number, found, row = longest
+    timed = np.flatnonzero(found.timed)
+    median = float(np.median(found.duration_ps[timed]))
+    # Its neighbours in length are compared with another step than itself.
+    others = timed[timed != row] if len(timed) > 1 else timed
+    typical = int(others[np.argmin(np.abs(found.duration_ps[others] - median))])
+    line = timeline(session.profile)
+    shift = line.axis.shift_ps[host_number]
+
+    def totals(at: int) -> NameTotals:
+        begin, end = int(found.start_ps[at]) + shift, int(found.end_ps[at]) + shift
+        return range_totals(line, begin, end).names
+
+    said = f"{time_words(length / 1e9)}; the median step takes {time_words(median / 1e9)}."
+    answers = (
+        Answer("How long", said),
+        _differs(session, totals(row), totals(typical), int(found.markers.num[typical])),
+    )
+    begin = (int(found.start_ps[row]) + shift) / 1e9
+    link = Link("Show in timeline", "trace_viewer", from_ms=begin, to_ms=begin + length / 1e9)
+    return About(name, (replace(answers[0], links=(link,)), answers[1]))
+
+
+def _differs(session: Session, own: NameTotals, usual: NameTotals, typical: int) -> Answer:
+    """Return the names with the most more and less time by themselves than in a typical step."""
+    question, line = "Differs", timeline(session.profile)
+    change = dict(zip(own.name.tolist(), own.self_ps.tolist(), strict=True))
+    for name, time in zip(usual.name.tolist(), usual.self_ps.tolist(), strict=True):
+        change[name] = change.get(name, 0) - time
+    ordered = sorted(change, key=lambda name: -abs(change[name]))
+    most = abs(change[ordered[0]]) if ordered else 0
+    shown = [name for name in ordered if abs(change[name]) >= _SHOWN_FRAC * most > 0][:_LINKED]
+    if not shown:
+        return Answer(question, f"Nothing recorded differs from step {typical}.")
+    titles = called(session.profile)
+    texts = [
+        f"{titles.get(line.names[name], line.names[name])} {time_change(change[name] / 1e9)}"
+        for name in shown
+    ]
+    examples = dict(zip(own.name.tolist(), own.example.tolist(), strict=True))
+    links = [
+        Link(
+            f"Show {titles.get(line.names[name], line.names[name])}",
+            "trace_viewer",
+            event=event,
+            from_ms=found.begin_ps / 1e9,
+            to_ms=found.end_ps / 1e9,
+        )
+        for name in shown
+        if (event := examples.get(name)) is not None
+        for found in (place(line, event),)
+    ]
+    text = f"{', '.join(texts)}, than in step {typical}. Times are without nested events."
+    return Answer(question, text, tuple(links[:1]))
 
 
 def source_lines(root: str, file: str, line: int, around: int) -> Iterator[tuple[int, str]]:
@@ -419,6 +495,8 @@ def _where_from(thing: _Thing) -> Answer:
         said.append(f"within {site.within}")
     if thing.kernel is not None and thing.kernel.op_name:
         said.append(f"of op {thing.kernel.op_name}")
+    if thing.instruction is not None and thing.instruction.framework_op:
+        said.append(f"of op {thing.instruction.framework_op}")
     if thing.module is not None:
         said.append(f"module {thing.module.module}")
     if not said:
@@ -485,7 +563,7 @@ def _memory(thing: _Thing) -> Answer:
     name = thing.op.operation if thing.op is not None else ""
     block = thing.row("memory_profile", "breakdown", "op_name", name)
     if block is not None:
-        text = f"{size_words(block.allocation_bytes)} at the peak."
+        text = f"{size_words(block.allocation_bytes)} at the peak{_held(block)}."
         return Answer(
             question, text, (Link("At the peak", "memory_profile", "breakdown", (block.op_name,)),)
         )
@@ -500,7 +578,21 @@ def _memory(thing: _Thing) -> Answer:
     return Answer(question, "It holds nothing at the peak.")
 
 
-_CHANGES: Final = (("parts", "op"), ("kernels", "kernel"), ("modules", "module"))
+def _held(block: Any) -> str:
+    """Return from when to when blocks are held, as far as it is known."""
+    if not isfinite(block.first_ms):
+        return ""
+    until = f"until {time_words(block.freed_ms)}" if isfinite(block.freed_ms) else "and never freed"
+    return f", held from {time_words(block.first_ms)} {until}"
+
+
+# Tables of a comparison, their columns of names, and the kind of their rows.
+_CHANGES: Final = (
+    ("parts", "name", "op"),
+    ("kernels", "name", "kernel"),
+    ("modules", "name", "module"),
+    ("lines", "function", "function"),
+)
 
 
 def compared(found: Comparison, names: Sequence[str]) -> Answer:
@@ -512,8 +604,9 @@ def compared(found: Comparison, names: Sequence[str]) -> Answer:
     """
     other = found.baseline.name
     for name in names:
-        for table, kind in _CHANGES:
-            row = next((row for row in getattr(found, table).records() if row.name == name), None)
+        for table, column, kind in _CHANGES:
+            rows = getattr(found, table).records()
+            row = next((row for row in rows if name and getattr(row, column) == name), None)
             if row is not None:
                 text = f"{time_change(row.delta_ms)} per step against {other}: "
                 text += f"{time_words(row.before_ms)} before, {time_words(row.after_ms)} now."
@@ -528,4 +621,4 @@ def names_of(session: Session, name: str) -> tuple[str, ...]:
     return (name,) if op is None else (name, op.operation, op.type)
 
 
-__all__ = ["About", "Answer", "Link", "about", "compared", "names_of", "source_lines"]
+__all__ = ["About", "Answer", "Link", "about", "about_step", "compared", "names_of", "source_lines"]

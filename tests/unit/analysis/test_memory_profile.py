@@ -67,7 +67,9 @@ def test_long_lived_weights_are_attributed_across_steps() -> None:
     weight = rows["weight/Assign"]
     assert (weight["allocation_bytes"], weight["requested_bytes"]) == (2048, 2000)
     assert (weight["kept_bytes"], weight["first_ms"], weight["data_type"]) == (2048, 0.01, "float")
+    assert weight["freed_ms"] is None
     assert rows["act/Relu"]["kept_bytes"] == 0
+    assert rows["act/Relu"]["freed_ms"] > rows["act/Relu"]["first_ms"]
     assert rows["act/Relu"]["data_type"] == "half"
     before = rows["allocated before the recording, never freed in it"]
     assert (before["allocation_bytes"], before["origin"]) == (4096, "before recording")

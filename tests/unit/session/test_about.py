@@ -9,7 +9,7 @@ import pytest
 
 import stepscope
 from stepscope.session import Session
-from stepscope.session.about import About, about, compared, names_of, source_lines
+from stepscope.session.about import About, about, about_step, compared, names_of, source_lines
 from stepscope.session.compare import compare
 from tests.profiles import gpu, host, line, space, stream
 from tests.profiles.loops import Kernel, Loop, record
@@ -18,7 +18,7 @@ from tests.profiles.model import EventLike
 SLOW_STEP = 6
 
 
-def python_loop() -> bytes:
+def python_loop(flip_us: float = 60.0) -> bytes:
     """A loop with a function of its own and a kernel, four times as long in one step."""
     main: list[EventLike] = []
     kernels: list[EventLike] = []
@@ -27,7 +27,7 @@ def python_loop() -> bytes:
         main += [
             ("train", begin, 980.0, {"step_num": step, "_r": 1}),
             ("$train.py:12 step", begin + 2, 970.0),
-            ("$augment.py:40 flip", begin + 10, 60.0),
+            ("$augment.py:40 flip", begin + 10, flip_us),
             ("cuLaunchKernel", begin + 100, 10.0, {"correlation_id": step + 1}),
         ]
         us = 800.0 if step == SLOW_STEP else 200.0
@@ -96,6 +96,25 @@ def test_op_runs_as_its_kernels_and_differs_by_them(tmp_path: Path) -> None:
     assert compared(found, ("nothing",)).links[0].tool == "compare"
     for side in sides:
         side.close()
+
+
+def test_slow_step_differs_by_its_kernel(session: Session) -> None:
+    answers = {answer.question: answer for answer in about_step(session, SLOW_STEP).answers}
+    assert answers["Differs"].text.startswith("sgemm +600 µs, than in step ")
+    assert answers["Differs"].links[0].tool == "trace_viewer"
+    assert answers["How long"].links[0].from_ms == pytest.approx(SLOW_STEP)
+    missing = about_step(session, 10**9).answers
+    assert [answer.text for answer in missing] == ["No step has this number."]
+
+
+def test_change_at_lines_of_the_program_is_told_apart(session: Session, tmp_path: Path) -> None:
+    with opened(tmp_path / "after", python_loop(flip_us=90.0)) as after:
+        found = compare(session, after)
+    assert found.lines_text.startswith("In your code: ")
+    row = next(row for row in found.lines.records() if row.function == "flip")
+    assert (row.file, row.line) == ("augment.py", 40)
+    assert row.delta_ms == pytest.approx(0.03)
+    assert sum(row.delta_ms for row in found.lines.records()) == pytest.approx(found.delta_ms)
 
 
 def test_unknown_names_say_so(session: Session) -> None:

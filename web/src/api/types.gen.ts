@@ -1867,6 +1867,8 @@ export interface MemoryHoldingRow {
   readonly kept_bytes: readonly (number | null)[];
   /** Held since (ms). Time of the oldest allocation. */
   readonly first_ms: readonly (number | null)[];
+  /** Freed by (ms). Time of the last deallocation of these blocks; empty if one is never freed. */
+  readonly freed_ms: readonly (number | null)[];
 }
 
 /** Columns: What blocks are for that were held at the peak, or at the moment asked for. */
@@ -1881,6 +1883,8 @@ export interface MemoryHolderRow {
   readonly share_frac: readonly (number | null)[];
   /** Blocks. */
   readonly blocks: readonly (number | null)[];
+  /** Freed by (ms). Time of the last deallocation of these blocks; empty if one is never freed. */
+  readonly freed_ms: readonly (number | null)[];
 }
 
 /** Columns: What one holder held of a memory at one moment. */
@@ -2387,6 +2391,22 @@ export interface ComparisonPartRow {
   readonly busy_after_ms: readonly (number | null)[];
   /** Matched by. name, number (other numbers), path (other type), type (renamed) or class. */
   readonly matched: readonly (string | null)[];
+}
+
+/** Columns: The change of the time at one function of the program, with all that it launches. */
+export interface LineChangeRow {
+  /** Function. Empty: no line is recorded. */
+  readonly function: readonly (string | null)[];
+  /** File. */
+  readonly file: readonly (string | null)[];
+  /** Line. In the new run; else the baseline. */
+  readonly line: readonly (number | null)[];
+  /** Change (ms). Added to (or taken off) each step. */
+  readonly delta_ms: readonly (number | null)[];
+  /** Before (ms). Per step. */
+  readonly before_ms: readonly (number | null)[];
+  /** After (ms). Per step. */
+  readonly after_ms: readonly (number | null)[];
 }
 
 /** Columns: One worker of several: its own work, and its waiting for the others. */
@@ -2963,6 +2983,8 @@ export interface Comparison extends ResultBody {
   readonly step_parts: TableOf<ComparisonPartRow>;
   readonly modules: TableOf<ComparisonPartRow>;
   readonly kernels: TableOf<ComparisonPartRow>;
+  readonly lines: TableOf<LineChangeRow>;
+  readonly lines_text: string;
   readonly worker_times: TableOf<WorkerTimeRow>;
   readonly suspects: TableOf<SuspectChangeRow>;
   readonly slowest_worker_parts: TableOf<ComparisonPartRow>;

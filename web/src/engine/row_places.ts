@@ -9,6 +9,8 @@ export interface RowPlace {
   /** Where that is in the program, as far as the row says. */
   readonly file: string;
   readonly line: string;
+  /** The number of the step that it is; "" where it is none. */
+  readonly step: string;
   /** Begin and end, ms of the recording; null where it has no time of its own. */
   readonly spanMs: readonly [number, number] | null;
   /** Where in the timeline: a device or track; "" for anywhere. */
@@ -74,6 +76,7 @@ export function placeOf(table: Table, row: number): RowPlace {
   return {
     thing: time ? "" : first(THING_COLUMNS),
     file: text("file"),
+    step: step >= 0 && time ? String(step) : "",
     line: number("line") > 0 ? String(number("line")) : "",
     spanMs: time ? [begin, begin + number(time[1]) * time[2]] : null,
     where: time ? text("device") : "",

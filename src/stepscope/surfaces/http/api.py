@@ -127,19 +127,21 @@ class Api:
         return json_answer(request, {"things": [asdict(thing) for thing in named]})
 
     def about(self, request: Request) -> Response:
-        """The answers about a thing (``name``, ``file``, ``line``) of a run.
+        """The answers about a thing (``name``, ``file``, ``line``) or a ``step`` of a run.
 
         With ``compared`` only how it differs from the run before; that run may have to be read.
         """
-        from stepscope.session.about import about
+        from stepscope.session.about import about, about_step
 
         session, args = self._session(request), request.args
         name, line = args.get("name", ""), args.get("line", "")
         if args.get("compared"):
             answer = self._comparisons.about(request, session, name)
             return json_answer(request, {"answers": [] if answer is None else [asdict(answer)]})
-        number = int(line) if line.isdecimal() and len(line) < _LONGEST_NUMBER else 0
-        found = about(session, name, args.get("file", ""), number, self._source)
+        step = args.get("step", "")
+        if step:
+            return json_answer(request, asdict(about_step(session, _number(step))))
+        found = about(session, name, args.get("file", ""), _number(line), self._source)
         return json_answer(request, asdict(found))
 
     def table(self, request: Request, tool: str, table: str, format: str) -> Response:
@@ -267,3 +269,8 @@ def _top(text: str | None) -> int | None:
     if not text.isascii() or not text.isdigit():
         raise UsageError(f"top cannot be {text!r}.", hint="Give a number of rows.")
     return int(text)
+
+
+def _number(text: str) -> int:
+    """Return a number of a request; 0 where it is none."""
+    return int(text) if text.isdecimal() and len(text) < _LONGEST_NUMBER else 0

@@ -39,6 +39,7 @@ class Holding:
         kept_bytes: Of the allocated bytes, those not freed before the recording ended; None
             where not known.
         first_ps: When the oldest was allocated; None before the recording.
+        freed_ps: When the last was freed; None where one never is, or not known.
     """
 
     op: str
@@ -52,6 +53,16 @@ class Holding:
     requested_bytes: int | None
     kept_bytes: int | None
     first_ps: int | None
+    freed_ps: int | None = None
+
+
+def last_freed(found: Allocations, alive: I64, group: I64, count: int) -> list[int | None]:
+    """Return when the last block of each group is freed, None where one never is."""
+    after = found.next_here[alive]
+    freed = np.where(after == UNKNOWN, np.iinfo(np.int64).max, found.time_ps[after])
+    last = np.zeros(count, np.int64)
+    np.maximum.at(last, group, freed)
+    return [None if time == np.iinfo(np.int64).max else time for time in last.tolist()]
 
 
 def holdings(found: Allocations, memory: int, event: int) -> list[Holding]:
@@ -98,6 +109,7 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
     )
     # `alive` is in time order, so the first of each group is its oldest.
     oldest = found.time_ps[alive][first]
+    freed = last_freed(found, alive, group, count)
     return [
         Holding(
             op=found.op.texts[codes[0]],
@@ -111,6 +123,7 @@ def _recorded(found: Allocations, alive: I64) -> list[Holding]:
             requested_bytes=None if unsaid[i] else int(requested[i]),
             kept_bytes=int(kept_bytes[i]),
             first_ps=int(oldest[i]),
+            freed_ps=freed[i],
         )
         for i, codes in enumerate(np.stack(keys)[:, first].T.tolist())
     ]
@@ -131,4 +144,5 @@ def holding_columns(held: list[Holding], in_use_bytes: int) -> dict[str, list[An
         "origin": [one.origin for one in held],
         "kept_bytes": [one.kept_bytes for one in held],
         "first_ms": [None if one.first_ps is None else one.first_ps / 1e9 for one in held],
+        "freed_ms": [None if one.freed_ps is None else one.freed_ps / 1e9 for one in held],
     }

@@ -11,6 +11,7 @@ import numpy as np
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
 from stepscope.tables.memory.allocations import UNKNOWN, AllocationLabels, Allocations, alive_at
+from stepscope.tables.memory.breakdown import last_freed
 
 #: How holders are called that have no name of their own.
 OTHERS: Final = "all others"
@@ -136,11 +137,13 @@ class Holder:
         name: An op, a region, a line …; or one of the names above.
         held_bytes: How many.
         blocks: In how many blocks; None where only their sum is known.
+        freed_ps: When the last block is freed; None where one never is, or not known.
     """
 
     name: str
     held_bytes: int
     blocks: int | None
+    freed_ps: int | None = None
 
 
 def holders(found: Allocations, memory: int, event: int, by: AllocationLabels) -> list[Holder]:
@@ -152,8 +155,9 @@ def holders(found: Allocations, memory: int, event: int, by: AllocationLabels) -
     size = np.maximum(found.allocated_bytes[alive], 0)
     held = sum_by_key(by.codes[alive].astype(np.int64), size, len(by.texts))
     blocks = np.bincount(by.codes[alive], minlength=len(by.texts))
+    freed = last_freed(found, alive, by.codes[alive].astype(np.int64), len(by.texts))
     rows = [
-        Holder(by.texts[code] or UNSAID, int(held[code]), int(blocks[code]))
+        Holder(by.texts[code] or UNSAID, int(held[code]), int(blocks[code]), freed[code])
         for code in np.flatnonzero(blocks).tolist()
     ]
     before = int(found.heap_bytes[event]) - int(size.sum())
@@ -171,6 +175,7 @@ def holder_columns(live: list[Holder], in_use_bytes: int) -> dict[str, list[Any]
         "held_bytes": [one.held_bytes for one in live],
         "share_frac": [one.held_bytes / in_use_bytes if in_use_bytes else nan for one in live],
         "blocks": [one.blocks for one in live],
+        "freed_ms": [None if one.freed_ps is None else one.freed_ps / 1e9 for one in live],
     }
 
 

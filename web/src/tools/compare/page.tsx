@@ -32,6 +32,7 @@ export function Compare(props: CompareProps) {
       <header class={`verdict change-${direction(result)}`}>
         <h2>{withUnits(visible(result.headline))}</h2>
         <Cancelled result={result} />
+        {result.lines_text && <p>{withUnits(visible(result.lines_text))}</p>}
         <div class="pickers">
           <Baseline {...props} />
           <SwapSides {...props} />
@@ -45,6 +46,7 @@ export function Compare(props: CompareProps) {
       <Difference {...props} field="step_parts" title="Where the step changed" />
       <Difference {...props} field="parts" title="What changed" />
       <Workers {...props} />
+      <Level {...props} field="lines" title="By line" noun={["function", "functions"]} />
       <Level {...props} field="modules" title="By module" noun={["module", "modules"]} />
       <Level {...props} field="kernels" title="By kernel" noun={["kernel", "kernels"]} />
       <Diagnostics diagnostics={result.diagnostics} />
@@ -203,7 +205,7 @@ function changes(parts: Parts): { name: string; delta: number }[] {
 }
 
 interface LevelProps extends CompareProps {
-  readonly field: "modules" | "kernels" | "slowest_worker_parts" | "suspects";
+  readonly field: "lines" | "modules" | "kernels" | "slowest_worker_parts" | "suspects";
   readonly title: string;
   readonly noun: readonly [string, string];
 }

@@ -62,7 +62,7 @@ export function HoldersOverTime(props: OverTimeProps) {
       controls={
         <>
           {views}
-          {memory.kinds.length > 1 && (
+          {memory.kinds.some((kind) => kind !== by.value) && (
             <Segments
               label="By"
               help={by.help}
@@ -160,6 +160,11 @@ function LayerTable(props: HoldersProps) {
   );
 }
 
+/** When the last of its blocks is freed; nothing where one never is, or it is not known. */
+function freedText(freedMs: number | null): string[] {
+  return freedMs === null ? [] : [`freed by ${duration(freedMs, "ms")}`];
+}
+
 /** The largest holders at the moment, as bars. */
 export function HoldersNow({ result, memory }: HoldersProps) {
   const { columns } = result.holders;
@@ -170,7 +175,11 @@ export function HoldersNow({ result, memory }: HoldersProps) {
   const bars = largest.map((row, i) => ({
     label: names[i] ?? "",
     value: columns.held_bytes[row] ?? 0,
-    text: `${bytes(columns.held_bytes[row] ?? 0)}, ${percent(columns.share_frac[row] ?? 0)}`,
+    text: [
+      bytes(columns.held_bytes[row] ?? 0),
+      percent(columns.share_frac[row] ?? 0),
+      ...freedText(columns.freed_ms[row] ?? null),
+    ].join(", "),
   }));
   return <TopBars bars={bars} label="What is live, largest first" characters={LABEL_CHARACTERS} />;
 }

@@ -50,7 +50,7 @@ export function RowLinks({ place, ...thing }: RowLinksProps) {
             ))}
         {place.name && <CopyButton text={place.name} />}
       </p>
-      {place.thing && <Thing {...thing} name={place.thing} file={place.file} line={place.line} />}
+      {(place.thing || place.step) && <Thing {...thing} {...place} name={place.thing} />}
     </div>
   );
 }
@@ -59,6 +59,7 @@ interface NamedProps extends ThingProps {
   readonly name: string;
   readonly file?: string;
   readonly line?: string;
+  readonly step?: string;
 }
 
 /** The answers about a thing; nothing in a report, which has no server to ask. */
@@ -69,7 +70,7 @@ export function Thing(props: NamedProps) {
   if (!found) return <p class="quiet" aria-busy="true" />;
   return (
     <div class="thing">
-      <dl class="drawer-facts">
+      <dl class="thing-answers">
         {[...(found.answers ?? []), ...other].map((answer) => (
           <Answer key={answer.question} {...props} answer={answer} />
         ))}
@@ -85,10 +86,10 @@ type Found = Partial<AboutInfo>;
 const NO_ANSWER: readonly AnswerInfo[] = [];
 
 /** First what the open recording answers, then the comparison, which may open another one. */
-function useAbout({ name, file = "", line = "", query }: NamedProps) {
+function useAbout({ name, file = "", line = "", step = "", query }: NamedProps) {
   const [state, setState] = useState<{ key: string; found?: Found; other?: Found }>({ key: "" });
   const { run = "", host = "", steps = "", range = "", device = "" } = query;
-  const asked = { run, host, steps, range, device, name, file, line };
+  const asked = { run, host, steps, range, device, name, file, line, step };
   const key = JSON.stringify(asked);
   useEffect(() => {
     if (reportNotes) return;
@@ -100,7 +101,7 @@ function useAbout({ name, file = "", line = "", query }: NamedProps) {
       .then((found) => put({ found }))
       // Without an answer the drawer still has the row's own values.
       .catch(() => put({ found: {} }))
-      .then(() => getAbout({ ...asked, compared: "1" }, control.signal))
+      .then(() => (step ? {} : getAbout({ ...asked, compared: "1" }, control.signal)))
       .then((other) => put({ other }))
       .catch(() => undefined);
     return () => control.abort();
@@ -150,7 +151,7 @@ function AnswerLink(props: NamedProps & { readonly link: AboutLinkInfo }) {
 
 function paramsOf(link: AboutLinkInfo, tables: ToolInfo["tables"]) {
   const { event, from_ms: from, to_ms: to } = link;
-  if (event === null) return link.what ? evidenceParams(link, tables) : {};
+  if (event === null) return evidenceParams(link, tables);
   const [begin, end] = [from ?? Number.NaN, to ?? Number.NaN];
   return eventIdParams(event, begin * 1e3, (end - begin) * 1e3, link.rows[0]);
 }
