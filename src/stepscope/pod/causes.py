@@ -103,8 +103,13 @@ class Causes:
         amounts = pl.col("total_ps", "count")
         here = self._ops.filter(mine[unit]).group_by("op").agg(amounts.mean())
         there = self._ops.filter(peers[unit]).group_by("op").agg(amounts.median())
-        both = here.join(there, on="op", suffix="_usual").filter(pl.col("total_ps_usual") > 0)
-        both = both.sort("op")
+        both = here.join(there, on="op", how="left", suffix="_usual").sort("op")
+        is_shared = pl.col("total_ps_usual").fill_null(0) > 0
+        alone, both = both.filter(~is_shared), both.filter(is_shared)
+        excess = float(both["total_ps"].sum()) - float(both["total_ps_usual"].sum())
+        if not alone.is_empty() and float(alone["total_ps"].sum()) > max(excess, 0.0):
+            most = self._names[alone["op"][int(np.argmax(alone["total_ps"].to_numpy()))]]
+            return Cause("unequal", f"it runs {most}, which its peers do not", pattern)
         if both.is_empty():
             return Cause("compute", "its kernels take longer", pattern)
         often = float(both["count"].sum()) / max(float(both["count_usual"].sum()), 1.0)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+import stepscope
 from bench.pods.faults import FAULTS
 from bench.pods.job import Layout, Simulation, no_fault
 from bench.pods.matrix import LAYOUTS, trial
@@ -22,6 +24,7 @@ from stepscope.pod.places import axes_of, stages_of
 from stepscope.pod.typical import typical_of
 from stepscope.pod.waves import waves_of
 from stepscope.summary.summary import COMMUNICATORS, MEETINGS, Summary
+from tests.profiles.loops import Collective, Kernel, Loop, record
 
 SMALL = Layout(2, 4, 2, devices=2, layers=2, batches=3, steps=6)
 IDS = [str(layout.shape) for layout in LAYOUTS]
@@ -158,6 +161,20 @@ def test_every_kind_of_fault_is_named_with_its_cause_and_cost(layout: Layout, fa
     assert found.cause_right, found
     if fault not in ("random_lengths", "two_hosts"):
         assert found.predicted == pytest.approx(found.cost, rel=0.25)
+
+
+def test_kernel_that_only_one_rank_runs_is_its_cause(tmp_path: Path) -> None:
+    kernels = (Kernel("sgemm", 400, "dense/MatMul:MatMul"),)
+    own = (Kernel("masked_scatter", 300, "loss/Scatter:Scatter"),)
+    loops = [
+        Loop(kernels=kernels + own * (rank == 2), collective=Collective(50)) for rank in range(4)
+    ]
+    for name, content in record(*loops).items():
+        (tmp_path / f"{name}.xplane.pb").write_bytes(content)
+    with stepscope.open(tmp_path) as session:
+        suspect = next(session.pod(keep="no").suspects.records())
+    assert suspect.cause == "unequal"
+    assert suspect.evidence == "it runs masked_scatter, which its peers do not"
 
 
 def test_a_host_that_pauses_is_named_where_its_pauses_change_the_order_of_collectives() -> None:
