@@ -63,7 +63,7 @@ def _open(pieces: Input, file: str) -> Space:
             broken += 1
     if not log.processes:
         raise FormatError(
-            "This step log has no steps.",
+            "a step log without steps",
             "None of its lines is whole.",
             file=file,
             hint="Run the program until its first steps have ended.",
@@ -72,7 +72,8 @@ def _open(pieces: Input, file: str) -> Space:
     if broken:
         lines = "line is" if broken == 1 else "lines are"
         notes.append(f"{broken:,} {lines} broken and left out: their steps are missing.")
-    return space_of([log.plane(), *log.steps_plane()], warnings=notes)
+    hosts = dict.fromkeys(host for host, *_ in log.processes if host)
+    return space_of([log.plane(), *log.steps_plane()], warnings=notes, hostnames=hosts)
 
 
 def _lines(pieces: Input) -> Iterator[bytes]:

@@ -49,7 +49,7 @@ def redact(space: Space, level: Level, key: bytes, epoch_ns: int = 0) -> Space:
         epoch_ns: Subtracted from absolute times at the level "all"; one number for all hosts of
             a run keeps their clocks aligned.
     """
-    texts = RedactedTexts(level, key)
+    texts = RedactedTexts(level, key, space.hostnames)
     store = _Store()
     meta, stat = space.event_metadata, space.stat_metadata
     private = np.asarray([is_private(name) for name in stat.name], dtype=bool)
@@ -261,9 +261,8 @@ def _two_digits(
 def key_of(space: Space) -> bytes:
     """Return the secret behind pseudonyms, 32 bytes, where nobody gives one.
 
-    It depends on every name and time of the recording. Who has only the redacted one lacks the
-    names, so cannot try out guesses of a single one; and the same recording gives the same
-    pseudonyms.
+    It depends on every name and time of the recording. A reader of the redacted recording lacks the
+    names, so nobody can try out guesses of one name. The same recording gives the same pseudonyms.
     """
     digest = hashlib.blake2b(digest_size=32, person=b"stepscope-redact")
     meta = space.event_metadata

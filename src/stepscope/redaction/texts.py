@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from stepscope.redaction.level import Level
@@ -63,15 +64,19 @@ _ENDINGS: Final = (
     "|gz|db|lmdb|sqlite"
 )
 _FILE_CHARS: Final = r"[^\s\"'<>|=,;()\[\]{}$]"
+_IN_FOLDER: Final = r"[^/\s:;,\"'()\[\]{}<>|=]"
 _PATH = re.compile(
     r"(?<![A-Za-z0-9+.-])[A-Za-z][\w+.-]{0,31}://[^\s\"'<>|]+"  # a URL
-    r"|(?<![\w)\]}])~?(?:/[^/\s:;,\"'()\[\]{}<>|=]+){2,}"  # from the root
+    # From the root; spaces are part of folders.
+    rf"|(?<![\w)\]}}])~?(?:/{_IN_FOLDER}[^/\n:;,\"'()\[\]{{}}<>|=]{{0,254}}(?=/))+/{_IN_FOLDER}+"
     r"|(?<!\w)[A-Za-z]:\\[^\s\"'<>|]+|\\\\[^\s\"'<>|]+"  # of Windows
     rf"|(?<!{_FILE_CHARS}){_FILE_CHARS}{{1,1024}}"  # a word, if it is a file
 )
 _ENDING = re.compile(rf"\.(?:{_ENDINGS})(?![\w])")
 _FILE = re.compile(rf".*[^.]\.(?:{_ENDINGS})(?![\w])", re.DOTALL)
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}")
+# May be the name of a machine.
+_TOKEN = re.compile(r"[^\s,;:/@()=\[\]{}\"'<>|]+")
 # Dimensions of a type, as HLO and PyTorch write them.
 _SHAPE = re.compile(
     r"(?<=[a-z0-9])\[[\d,<=? ]{0,256}\](?:\{[^{}]{0,256}\})?"
@@ -96,10 +101,17 @@ def is_known_stat(stat: str) -> bool:
 
 
 class RedactedTexts:
-    """Texts with pseudonyms in them, the same for the same text."""
+    """Texts with pseudonyms in them, the same for the same text.
 
-    def __init__(self, level: Level, key: bytes) -> None:
+    Args:
+        level: How much to take out.
+        key: Makes pseudonyms.
+        hosts: Machines that the recording names; they are replaced at every level.
+    """
+
+    def __init__(self, level: Level, key: bytes, hosts: Iterable[str] = ()) -> None:
         self._level, self._key = level, key[:64]
+        self._hosts = frozenset(host.lower() for host in hosts if not is_known(host))
         self._known: dict[str, str] = {}
         self._pseudonyms: dict[tuple[_Kind, str], str] = {}
         self._made_up: set[str] = set()
@@ -138,6 +150,8 @@ class RedactedTexts:
         if self._level == "paths":
             text = _PATH.sub(self._path, text)
             text = _MAIL.sub(lambda match: self.strict(match.group()), text)
+            if self._hosts:
+                text = _TOKEN.sub(self._host, text)
             return _IDENTITY.sub(lambda match: self.pseudonym(match.group()), text)
         if self._level == "all":
             text = _SHAPE.sub("[]", text)
@@ -147,6 +161,10 @@ class RedactedTexts:
         text = match.group()
         is_one = "://" in text or text[0] in "/~\\" or text[1:3] == ":\\" or _FILE.match(text)
         return self.strict(text) if is_one else text
+
+    def _host(self, match: re.Match[str]) -> str:
+        text = match.group()
+        return self.pseudonym(text) if text.lower() in self._hosts else text
 
     def _long_number(self, match: re.Match[str]) -> str:
         text = match.group()

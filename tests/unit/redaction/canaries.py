@@ -11,8 +11,10 @@ import base64
 import gzip
 import json
 import random
+import re
 import tempfile
 import uuid
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from stepscope.analysis import TOOLS
 from stepscope.errors import StepscopeError
 from stepscope.redaction import LEVELS, Level, Redaction
 from stepscope.redaction.preview import preview_text
+from stepscope.schema import names
 from stepscope.session import open
 from stepscope.surfaces import export
 from stepscope.surfaces.agent.questions import QUESTIONS, question
@@ -30,6 +33,7 @@ from stepscope.surfaces.report import Choice, make_report
 from stepscope.timeline import timeline
 from tests.profiles import parse, space, worked_example
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
+from tests.profiles.starts import Look, Span, start
 from tests.unit.surfaces.test_report import unpacked
 
 _HEX = "0123456789abcdef"
@@ -59,6 +63,9 @@ def _word(pick: random.Random) -> str:
 def _script(pick: random.Random) -> str:
     return pick.choice(list(SCRIPTS.values()))
 
+
+_HANDLE = re.compile(r"\b(?:finding|step|op|kernel|event):\d+")
+_MOST_HANDLES = 20
 
 Shape = Callable[[random.Random], str]
 SHAPES: dict[str, Shape] = {
@@ -151,6 +158,38 @@ def _program(count: int) -> tuple[bytes, list[str]]:
     return space(metadata_plane(("jit_step", 7, program("jit_step", ops)))), made
 
 
+def planted_start(count: int) -> tuple[bytes, list[str]]:
+    """The start of a program with secrets in modules, files, commands and places of lines."""
+    made = [secret for _, secret in secrets(count, 13)]
+    works, rest = ("import", "compilation", "reading", "start of a process"), iter(made)
+    spans = []
+    for number, (name, place, cache) in enumerate(zip(rest, rest, rest, strict=False)):
+        begin, end, file = 9 * number, 9 * number + 8, f"/srv/{place}/x.py:3"
+        spans.append(Span(works[number % 4], f"{number} {name}", begin, end, file, cache=cache))
+    looks = [
+        Look(f"look {number} {name}", 9 * number, 9 * number + 8, f"wait {name}")
+        for number, name in enumerate(made[::12])
+    ]
+    return space(start(spans, looks, [(9 * count, 9 * count + 1)])), made
+
+
+def planted_log(count: int) -> tuple[bytes, list[str]]:
+    """A step log with secrets as hosts, ranks, and names of the values that a program notes."""
+    made = [secret for _, secret in secrets(count, 14)]
+    columns = ("steps", "begin_us", "sum_us", "max_us", "wait_us")
+    lines = []
+    for number, (host, rank, noted) in enumerate(
+        zip(made[::3], made[1::3], made[2::3], strict=False)
+    ):
+        place = {"host": host, "rank": rank if number % 2 else "", "process": number}
+        chunk = {**place, "begin_ns": 10**18, "first": 0, "memory": 1}
+        rows = {column: [1] for column in columns}
+        found = {"chunk": chunk, "rows": rows, "values": {noted: [[0, 1.5]]}}
+        text = json.dumps(found)[1:].encode()
+        lines.append(names.STEP_LOG_HEAD + b'"%08x",' % zlib.crc32(text) + text)
+    return b"\n".join(lines) + b"\n", made
+
+
 def hidden(secrets_: list[str], level: Level) -> dict[int, str]:
     """The planted secrets that a level hides, by number.
 
@@ -203,12 +242,22 @@ def _tables(session: Any) -> Iterator[bytes]:
 
 
 def _answers(recordings: Recordings) -> Iterator[str]:
-    for name in QUESTIONS:
-        given: Mapping[str, Any] = {"sql": {"query": "select * from events"}}.get(name, {})
+    given: Mapping[str, Any] = {
+        "sql": {"query": "select * from events"},
+        "explain": {"handle": "all"},
+    }
+    asked = [(name, given.get(name, {})) for name in QUESTIONS]
+    handles: set[str] = set()
+    for name, arguments in asked:
         try:
-            yield question(name).ask(recordings, given).text(0)
+            text = question(name).ask(recordings, arguments).text(0)
         except StepscopeError as error:
-            yield str(error)
+            text = str(error)
+        yield text
+        # Whatever an answer offers to explain is asked for, too.
+        for handle in sorted({*_HANDLE.findall(text)} - handles)[:_MOST_HANDLES]:
+            handles.add(handle)
+            asked.append(("explain", {"handle": handle}))
 
 
 def leaks(data: bytes, secrets_: dict[int, str]) -> set[int]:
@@ -222,34 +271,57 @@ def leaks(data: bytes, secrets_: dict[int, str]) -> set[int]:
     }
 
 
-def main() -> int:
-    """Print the table; 1 if anything leaks."""
+def recordings() -> Iterator[tuple[str, bytes, list[tuple[str, str]], dict[Level, set[int]]]]:
+    """File name, bytes, kinds and secrets, and by level the numbers of secrets that it hides."""
     count = 10 * len(SHAPES)
     data, made = planted(count)
-    names = [*SHAPES] * 10 + [f"{shape} in a program" for shape in SHAPES] * 10
-    names.append("number in a statistic")
-    table: dict[tuple[str, Level], dict[str, int]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "host.xplane.pb"
-        path.write_bytes(data)
-        control = {
-            surface: len(leaks(outcome, dict(enumerate(made))))
-            for surface, outcome in surfaces(path, None).items()
+    kinds = [*SHAPES] * 10 + [f"{shape} in a program" for shape in SHAPES] * 10
+    kinds.append("number in a statistic")
+    by_level = {level: set(hidden(made, level)) for level in LEVELS}
+    yield "host.xplane.pb", data, list(zip(kinds, made, strict=True)), by_level
+    count = 3 * len(SHAPES)
+    for name, title, (data, made), shown in (
+        # Files of lines are paths; names of modules, commands and caches stay at "paths".
+        ("host.xplane.pb", "in a start", planted_start(count), 1),
+        # Hosts with spaces or slashes are none.
+        ("host.steps", "in a step log", planted_log(count), 0),
+    ):
+        kinds = [f"{shape} {title}" for shape in SHAPES] * 3
+        places = {
+            number
+            for number, secret in enumerate(made)
+            if number % 3 == shown and (shown or re.fullmatch(r"[^\s/:=@]+", secret))
         }
-        for level in LEVELS:
-            wanted = hidden(made, level)
-            for surface, outcome in surfaces(path, level).items():
-                left = leaks(outcome, wanted)
-                for number in wanted:
-                    row = table.setdefault((names[number], level), {})
-                    row[surface] = row.get(surface, 0) + (number in left)
+        everything = set(range(len(made)))
+        by_level = {level: places if level == "paths" else everything for level in LEVELS}
+        yield name, data, list(zip(kinds, made, strict=True)), by_level
+
+
+def main() -> int:
+    """Print the table; 1 if anything leaks."""
+    table: dict[tuple[str, Level], dict[str, int]] = {}
+    control: dict[str, int] = {}
+    for name, data, made, by_level in recordings():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name
+            path.write_bytes(data)
+            everything = dict(enumerate(secret for _, secret in made))
+            for surface, outcome in surfaces(path, None).items():
+                control[surface] = control.get(surface, 0) + len(leaks(outcome, everything))
+            for level in LEVELS:
+                wanted = {number: made[number][1] for number in sorted(by_level[level])}
+                for surface, outcome in surfaces(path, level).items():
+                    left = leaks(outcome, wanted)
+                    for number in wanted:
+                        row = table.setdefault((made[number][0], level), {})
+                        row[surface] = row.get(surface, 0) + (number in left)
     listed = list(next(iter(table.values())))
     print(f"{'kind':34}{'level':8}" + "".join(f"{name:>10}" for name in listed))
     print(f"{'all, as recorded':42}" + "".join(f"{control[one]:>10}" for one in listed))
     for (name, level), row in sorted(table.items()):
-        print(f"{name:34}{level:8}" + "".join(f"{row[one]:>10}" for one in listed))
+        print(f"{name:34}{level:8}" + "".join(f"{row.get(one, 0):>10}" for one in listed))
     total = sum(sum(row.values()) for row in table.values())
-    kinds = 2 * len(SHAPES) + 1
+    kinds = len({kind for kind, _ in table})
     print(f"{kinds} kinds, {len(LEVELS)} levels, {len(listed)} surfaces: {total} leaks")
     # A surface in which nothing is found as recorded shows nothing.
     return 1 if total or not all(control.values()) else 0

@@ -9,7 +9,7 @@ import pytest
 from stepscope.redaction import LEVELS, Level
 from stepscope.redaction.texts import RedactedTexts
 from stepscope.surfaces.http.app import STATIC_FOLDER
-from tests.unit.redaction.canaries import hidden, leaks, planted, secrets, surfaces
+from tests.unit.redaction.canaries import leaks, recordings, secrets, surfaces
 
 
 @pytest.mark.parametrize("level", ["names", "all"])
@@ -29,12 +29,12 @@ def test_none_of_ten_thousand_secrets_passes(level: Level) -> None:
 def test_no_output_has_a_planted_secret(level: Level, tmp_path: Path) -> None:
     if not (STATIC_FOLDER / "index.html").is_file():
         pytest.skip("the web files are not built")
-    data, made = planted(320)
-    path = tmp_path / "host.xplane.pb"
-    path.write_bytes(data)
-    wanted = hidden(made, level)
-    left = {name: leaks(outcome, wanted) for name, outcome in surfaces(path, level).items()}
-    assert {name: numbers for name, numbers in left.items() if numbers} == {}
+    for name, data, made, by_level in recordings():
+        path = tmp_path / name
+        path.write_bytes(data)
+        wanted = {number: made[number][1] for number in by_level[level]}
+        left = {name: leaks(outcome, wanted) for name, outcome in surfaces(path, level).items()}
+        assert {name: numbers for name, numbers in left.items() if numbers} == {}
 
 
 @pytest.mark.parametrize(

@@ -31,12 +31,18 @@ _LARGE: Final = 1 << 16
 _BLOCK_EVENTS: Final = 1 << 16
 
 
-def space_of(planes: Sequence[PlaneWriter], *, warnings: Iterable[str] = ()) -> Space:
+def space_of(
+    planes: Sequence[PlaneWriter],
+    *,
+    warnings: Iterable[str] = (),
+    hostnames: Iterable[str] = (),
+) -> Space:
     """The planes as columns.
 
     Args:
         planes: Emptied line by line on the way, so that no event is in memory twice.
         warnings: What a reader of numbers must know.
+        hostnames: Machines that names of lines have, so that redaction knows them.
 
     Raises:
         ValueError: An event's name is of another plane.
@@ -93,7 +99,7 @@ def space_of(planes: Sequence[PlaneWriter], *, warnings: Iterable[str] = ()) -> 
         stat_metadata=_stat_metadata(planes),
         errors=(),
         warnings=tuple(map(_clean, warnings)),
-        hostnames=(),
+        hostnames=tuple(hostnames),
         origin_ns=origin_ns,
     )
 
