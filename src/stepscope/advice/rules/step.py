@@ -73,7 +73,10 @@ def largest_part(results: Results) -> Iterator[Answer]:
         return
     parts = list(account.part_list())
     runtime = _with_runtime(parts, account.step_time_ms)
-    shown = [part for part in parts if _is_shown(part, account, parts)]
+    # Parts of a recording without steps have a share of the recorded time.
+    nothing = sum(part.step_frac for part in parts if part.kind == "unrecorded")
+    known = 1 - nothing if account.is_window else 1.0
+    shown = [part for part in parts if _is_shown(part, known)]
     if not shown:
         yield below(max((part.time_ms for part in parts), default=0.0), account.step_time_ms,
                     thresholds()["part"])  # fmt: skip
@@ -87,10 +90,7 @@ def largest_part(results: Results) -> Iterator[Answer]:
             yield _finding(part, account, cause, facts)
 
 
-def _is_shown(part: AccountPart, account: StepAccount, listed: list[AccountPart]) -> bool:
-    # Of a recording without steps it is what was recorded that parts have a share of.
-    nothing = sum(one.step_frac for one in listed if one.kind == "unrecorded")
-    known = 1 - nothing if account.is_window else 1.0
+def _is_shown(part: AccountPart, known: float) -> bool:
     limit = thresholds()["some" if part.kind in _CODE else "part"]
     is_known = part.kind not in _OURS and part.name not in _UNKNOWN_OPS
     return is_known and part.step_frac >= max(known * limit, thresholds()["noise"] / 2)
