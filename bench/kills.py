@@ -1,6 +1,6 @@
 """Files left after ``kill -9``, and after writes that the disk refuses, at random moments.
 
-    python -m bench.kills [--times 200] [--seed 1]
+    python -m bench.kills [--times 200] [--seed 1] [--only Report Columns]
 
 A process writes a recording, a report, an export, a cache entry or a pod's summaries, and dies at
 a random moment of its work. A recording must open with all steps
@@ -23,7 +23,7 @@ import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.synchronize import Event
@@ -286,7 +286,9 @@ def refused(writer: File, limit_bytes: int) -> str:
     return f"{outcome}, exit code {code}"
 
 
-def campaign(times: int, seed: int) -> tuple[Counter[str], list[str]]:
+def campaign(
+    times: int, seed: int, kinds: Sequence[type[Writer]] = WRITERS
+) -> tuple[Counter[str], list[str]]:
     """Kill each writer in turn, then refuse writes to those of files: outcomes, and faults."""
     rng = random.Random(seed)
     outcomes: Counter[str] = Counter()
@@ -307,7 +309,7 @@ def campaign(times: int, seed: int) -> tuple[Counter[str], list[str]]:
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
         cache = {"XDG_CACHE_HOME": f"{folder}/cache", VARIABLE: "on"}
         stack.enter_context(patch.dict(os.environ, cache))
-        writers = [kind(Path(folder) / kind.__name__) for kind in WRITERS]
+        writers = [kind(Path(folder) / kind.__name__) for kind in kinds]
         seconds = [seconds_of(writer) for writer in writers]
         for number in range(times):
             writer = writers[number % len(writers)]
@@ -331,9 +333,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.kills", description=__doc__)
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    by_name = {kind.__name__: kind for kind in WRITERS}
+    parser.add_argument("--only", nargs="+", choices=by_name, default=list(by_name))
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, _interrupt_once)
-    outcomes, faults = campaign(given.times, given.seed)
+    outcomes, faults = campaign(given.times, given.seed, [by_name[name] for name in given.only])
     for outcome, count in sorted(outcomes.items()):
         print(f"{count:5} {outcome}")
     for fault in faults:

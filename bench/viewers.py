@@ -1,9 +1,10 @@
 """Many people at one server: what each waits for pages and tiles, and what the server spends.
 
-    python -m bench.viewers RECORDING [--viewers 50] [--seconds 180] [--every 10]
+    python -m bench.viewers PATH [--viewers 50] [--seconds 180] [--every 10]
 
-Each viewer opens the overview, the ops and the list of tools, and pans through eight tiles, once in
-``--every`` seconds. Waiting times need an idle machine; processor time per answer does not.
+PATH is a recording, or a folder of runs that the viewers share among them. Each viewer opens the
+overview, the ops and the list of tools, and pans through eight tiles, once in ``--every`` seconds.
+Waiting times need an idle machine; processor time per answer does not.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ _PATIENCE_S = 300
 
 
 class Viewers:
-    """What all viewers together saw.
+    """Answers and waiting times of all viewers together.
 
     Attributes:
         waited_s: Seconds from question to last byte, by kind of answer.
         failed: Answers other than 200, and broken connections.
+        runs, events: Their number in the served path.
     """
 
     def __init__(self, url: str, every_s: float) -> None:
@@ -42,10 +44,13 @@ class Viewers:
         self.failed = 0
         self._place, self._every_s = urlsplit(url), every_s
         self._lock = threading.Lock()
-        meta: dict[str, Any] = json.loads(self._ask(self._connection(), "timeline/meta"))
-        self.events = int(meta["events"])
-        self._begin_ps, self._end_ps = int(meta["begin_ps"]), int(meta["end_ps"])
-        self._version = meta["fingerprint"]
+        listed: dict[str, Any] = json.loads(self._ask(self._connection(), "session"))
+        self._metas: dict[str, dict[str, Any]] = {}
+        for run in listed["runs"]:
+            question = f"timeline/meta?{urlencode({'run': run['id']})}"
+            self._metas[run["id"]] = json.loads(self._ask(self._connection(), question))
+        self.events = sum(int(meta["events"]) for meta in self._metas.values())
+        self.runs = len(self._metas)
 
     def run(self, viewers: int, seconds: float) -> None:
         """Let this many viewers look for this long; each begins at a moment of its own."""
@@ -62,13 +67,15 @@ class Viewers:
     def _look(self, seed: int, until: float) -> None:
         chance = random.Random(seed)
         connection = self._connection()
+        run = list(self._metas)[seed % self.runs]
+        at = urlencode({"run": run})
         time.sleep(self._every_s * chance.random())
         while (began := time.monotonic()) < until:
             questions = [
-                ("overview", "tool/overview_page?layout=columns"),
-                ("ops", "tool/framework_op_stats?layout=columns&top=200"),
+                ("overview", f"tool/overview_page?layout=columns&{at}"),
+                ("ops", f"tool/framework_op_stats?layout=columns&top=200&{at}"),
                 ("tools", "tools"),
-                *(("tile", self._tile(chance)) for _ in range(_TILES)),
+                *(("tile", self._tile(chance, run)) for _ in range(_TILES)),
             ]
             for kind, question in questions:
                 try:
@@ -80,11 +87,13 @@ class Viewers:
             time.sleep(max(0.0, began + self._every_s - time.monotonic()))
         connection.close()
 
-    def _tile(self, chance: random.Random) -> str:
-        whole = self._end_ps - self._begin_ps
+    def _tile(self, chance: random.Random, run: str) -> str:
+        meta = self._metas[run]
+        first, last = int(meta["begin_ps"]), int(meta["end_ps"])
+        whole = last - first
         size = max(int(whole * math.exp(-chance.random() * math.log(1000))), 1000)
-        begin = self._begin_ps + int((whole - size) * chance.random())
-        view = {"v": self._version, "start_ps": begin, "end_ps": begin + size}
+        begin = first + int((whole - size) * chance.random())
+        view = {"v": meta["fingerprint"], "run": run, "start_ps": begin, "end_ps": begin + size}
         return f"timeline/tile?{urlencode({**view, 'width_px': _WIDTH_PX})}"
 
     def _timed(self, connection: HTTPConnection, kind: str, question: str) -> None:
@@ -135,7 +144,10 @@ def main() -> None:
         took, spent = time.monotonic() - began, _spent_s(at.process) - before
     total = sum(map(len, seen.waited_s.values()))
     load = os.getloadavg()[0]
-    print(f"{given.viewers} viewers, {took:.0f} s, {seen.events:,} events; load {load:.1f}")
+    print(
+        f"{given.viewers} viewers, {took:.0f} s, {seen.runs} runs, {seen.events:,} events; "
+        f"load {load:.1f}"
+    )
     print("kind            n    p50    p95    p99 s")
     for kind, times in seen.waited_s.items():
         told = " ".join(f"{_quantile(times, share):6.3f}" for share in (0.5, 0.95, 0.99))

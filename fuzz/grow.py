@@ -330,7 +330,8 @@ def grown_database(rng: random.Random, path: Path, size: int) -> None:
                 break  # nobody can read it
             elif way == 1:
                 column = rng.choice(_columns(database, table))
-                long = long_text(rng, size)
+                (rows,) = database.execute(f'SELECT count(*) FROM "{table}"').fetchone()
+                long = long_text(rng, size // max(rows, 1))
                 database.execute(f'UPDATE "{table}" SET "{column}" = ?', (long,))
             else:
                 _repeat_row(rng, database, table, size)

@@ -37,7 +37,7 @@ _CHECK_S: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """What one query may take.
+    """Limits of one query.
 
     Attributes:
         rows: Rows of the answer; those behind are cut off.
@@ -288,7 +288,7 @@ def _send(to: IO[bytes], head: dict[str, Any], data: memoryview | bytes = b"") -
 
 
 def _physical_memory() -> int:
-    """Of this machine; 0 where the system does not tell."""
+    """Return this machine's memory in bytes; 0 if the system does not report it."""
     if sys.platform == "win32":
         return 0
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

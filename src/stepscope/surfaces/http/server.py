@@ -166,7 +166,7 @@ def _records(settings: Settings | None) -> bool:
 
 
 def _recorded_into(path: str) -> Found:
-    """What is at a path that will be recorded into, which may be nothing yet."""
+    """Return the recordings at a path that will be recorded into; there may be none yet."""
     if not is_url(path):
         folder = Path(path).expanduser()
         if folder.is_file():

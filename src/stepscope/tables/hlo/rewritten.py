@@ -38,7 +38,7 @@ def product_within(module: HloModule, one: Instruction) -> Instruction | None:
 
 
 def before_rewriting(module: HloModule, one: Instruction) -> Instruction:
-    """What tells where an instruction comes from: mostly itself."""
+    """Return the instruction that names another's origin: mostly the same."""
     is_copy = one.opcode == _COPY or is_layout_fusion(one.name.partition(".")[0])
     is_made = is_copy or one.opcode in PRODUCTS or product_within(module, one) is not None
     if not is_made or one.op_name or _is_placed(module, one):
