@@ -20,6 +20,7 @@ from stepscope.analysis.overview_page import OverviewPage
 from stepscope.errors import StepscopeError
 from stepscope.result import Result
 from stepscope.session import Session
+from stepscope.tables.steps.found import WINDOW
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 _FOLDERS = ("xplane", "kineto", "nsight", "rocprof")
@@ -82,10 +83,93 @@ def numbers(session: Session, found: dict[str, Any]) -> Iterator[Number]:
         step, busy = overview.steps.time_ms.mean, overview.device.busy_frac or math.nan
         yield "busy device, ms", "overview_page", busy * step, overview.times
         yield "busy device, ms", "step_account", account.busy_ms, account.times
+    if has_steps:
+        yield from _parts(session, found)
+    if session.profile.times_of == "step" and has_steps and overview.steps.source != WINDOW:
+        yield from _counts(session, found)
     yield from _causes(found)
     yield from _op_times(found)
+    yield from _kernels(session, found)
     yield from _rates(found)
     yield from _sql(session, overview)
+
+
+def _parts(session: Session, found: dict[str, Any]) -> Iterator[Number]:
+    """The parts of a step in the overview, the input page, the pod's and the step's account."""
+    overview, told = found["overview_page"], {}
+    told["overview_page"] = overview.breakdown_ms
+    if "input_pipeline_analyzer" in found:
+        told["input_pipeline_analyzer"] = found["input_pipeline_analyzer"].device_side.mean_ms
+    for surface, parts in told.items():
+        for part, value in parts.items():
+            if all(part in each for each in told.values()):
+                yield f"{part}, ms", surface, value, found[surface].times
+    account = found.get("step_account")
+    if account is None or len(overview.hosts) > 1:
+        return
+    for table in (account.parts, account.owners):
+        sums = math.fsum(row["time_ms"] for row in table.rows())
+        yield "step time, ms", f"{table.schema.__name__}s of step_account", sums, account.times
+    if not account.has_events or account.has_device:
+        return
+    compiled = math.fsum(
+        row["time_ms"] for row in account.owners.rows() if row["kind"] == "compile"
+    )
+    base = f"{account.times} The recorder's own work is apart." * (account.recorder_ms > 0)
+    yield "compilation, ms", "step_account", compiled, base or account.times
+
+
+def _counts(session: Session, found: dict[str, Any]) -> Iterator[Number]:
+    """Steps, their statistics as a comparison has them, and what findings say of them."""
+    overview, base = found["overview_page"], found["overview_page"].times
+    stats = overview.steps
+    kept = sum(row["kept"] for row in overview.step_table.rows())
+    yield "steps", "table of overview_page", kept, base
+    for tool in ("step_account", "device_idle", "input_pipeline_analyzer"):
+        if tool in found:
+            yield "steps", tool, found[tool].step_count, found[tool].times
+    row = next(iter(stepscope.compare(session, session).runs.records()))
+    for what, value, compared in (
+        ("steps", stats.count, row.steps),
+        ("step time, ms", stats.time_ms.mean, row.step_time_ms),
+        ("median step, ms", stats.time_ms.median, row.median_ms),
+    ):
+        yield what, "overview_page", value, base
+        yield what, "compare", compared, base
+    account, idle = found.get("step_account"), found.get("device_idle")
+    for finding in session.findings():
+        named = finding.measured
+        if account is not None and finding.rule == "largest-part":
+            yield "step time, ms", "advise", float(named["step_time_ms"]), account.times
+            keys = ("kind", "name", "function")
+            same = [
+                part["time_ms"]
+                for part in account.parts.rows()
+                if all(part[key] == named[key] for key in keys)
+            ]
+            if len(same) == 1:  # else several lines of one function have parts of one name
+                yield f"part {named['name']}, ms", "advise", float(named["cost_ms"]), account.times
+                yield f"part {named['name']}, ms", "step_account", same[0], account.times
+        if idle is not None and finding.rule == "idle-device":
+            yield "idle device, ms", "advise", float(named["idle_ms"]), idle.times
+            yield "idle device, ms", "device_idle", idle.idle_ms, idle.times
+        if finding.rule == "launch-bound":
+            yield "kernel_launch, ms", "advise", float(named["kernel_launch_ms"]), base
+
+
+def _kernels(session: Session, found: dict[str, Any]) -> Iterator[Number]:
+    """Time and number of kernels, in all of the tables that have them."""
+    one = found.get("kernel_stats")
+    if one is None:
+        return
+    for table in (one.kernels, one.by_class, one.by_device):
+        for what, column in (("kernels, µs", "total_duration_us"), ("kernels", "occurrences")):
+            total = math.fsum(row[column] for row in table.rows())
+            yield what, table.schema.__name__, total, one.times
+    if session.profile.times_of == "recording":
+        (row,) = session.sql("SELECT sum(duration_us) AS t, count(*) AS n FROM kernels").to_dicts()
+        yield "kernels, µs", "SQL", row["t"], one.times
+        yield "kernels", "SQL", row["n"], one.times
 
 
 def _causes(found: dict[str, Any]) -> Iterator[Number]:

@@ -113,7 +113,9 @@ def evidence_not_shown(session: Session) -> list[tuple[str, Ref, str]]:
         "xplane/jax-tpu-v6e-4",
         "kineto/h100-vs-mi300/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
         "kineto/other/mi300-resnet-training.json.gz",
+        "kineto/other/mi300-vllm-decode-graph.json.gz",  # kernels of a graph, which no op launched
         "kineto/v100-resnet50-dataloader/workers_0",
+        "nsight/minimal.sqlite",
     ],
 )
 def test_evidence_names_rows_that_its_page_shows(name: str, real_profiles: Path) -> None:

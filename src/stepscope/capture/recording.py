@@ -673,7 +673,7 @@ class Recording:
         return self._result(stopped_ns, reason, time.monotonic() - begin)
 
     def _check_steps(self) -> None:
-        """Note that steps ran and none was recorded: the file holds how the program began."""
+        """Note loops of which no step was recorded: the file may hold how the program began."""
         steps = self._clock.unrecorded_steps()
         if steps >= _MISSED_STEPS:
             text = (
@@ -681,6 +681,13 @@ class Recording:
                 "were written meanwhile. Record a longer run, or every step with --full."
             )
             self._note("no-step-recorded", "warning", text)
+        other = self._clock.unrecorded_loop()
+        if other >= _MISSED_STEPS:
+            text = (
+                f"Another loop of the program ran {other:,} steps, of which none was recorded: no "
+                "number is of it. Record every step with --full, or begin later with --delay-ms."
+            )
+            self._note("loop-not-recorded", "warning", text)
 
     def _check_clock(self) -> None:
         """Note that somebody set the time of day: lines before and after it do not fit together."""

@@ -276,6 +276,18 @@ class StepClock:
         """The steps that ran, if the recording has no whole one; else 0."""
         return 0 if self.recorded_steps else max(self._passed.values(), default=0)
 
+    def unrecorded_loop(self) -> int:
+        """The steps of another loop, of which none was recorded; 0 if it had fewer than that."""
+        recorded = {key: len(lengths) for key, lengths in self._recorded.items() if lengths}
+        sources = {source for source, _which in recorded}
+        others = [
+            steps
+            for key, steps in self._passed.items()
+            if key[0] in sources and key not in recorded
+        ]
+        longest = max(others, default=0)
+        return longest if longest > max(recorded.values(), default=0) else 0
+
     def listen(self, *, undisturbed: bool) -> None:
         """A stretch begins: of undisturbed steps, or of recorded ones."""
         global _listening

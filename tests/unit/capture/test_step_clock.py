@@ -147,8 +147,20 @@ def test_steps_that_ran_are_counted_if_none_was_recorded(clock: Clock) -> None:
     steps.listen(undisturbed=False)
     loop(clock, 5.0, 2, OPTIMIZER)
     steps.end()
-    assert steps.unrecorded_steps() == 0
+    assert steps.unrecorded_steps() == steps.unrecorded_loop() == 0
     assert not step_clock._followers
+
+
+def test_a_loop_that_no_session_met_is_counted(clock: Clock) -> None:
+    """A program trains one model, then another with an optimizer of its own."""
+    steps = StepClock()
+    steps.begin()
+    steps.listen(undisturbed=False)
+    loop(clock, 5.0, 9, OPTIMIZER, which=1)
+    steps.listen(undisturbed=True)
+    loop(clock, 5.0, 30, OPTIMIZER, which=2)
+    steps.end()
+    assert (steps.unrecorded_steps(), steps.unrecorded_loop()) == (0, 31)
 
 
 def test_steps_so_far_cost_the_same_however_many_there_are(clock: Clock) -> None:

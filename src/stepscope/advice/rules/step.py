@@ -87,7 +87,8 @@ def largest_part(results: Results) -> Iterator[Answer]:
     largest = max(shown, key=lambda part: part.time_ms)
     for rank, (part, (cause, facts)) in enumerate(judged):
         if rank < _NAMED or part is largest:
-            yield _finding(part, account, cause, facts)
+            found = _finding(part, account, cause, facts)
+            yield replace(found, evidence=(*found.evidence, *_evidence(part, results)))
 
 
 def _is_shown(part: AccountPart, known: float) -> bool:
@@ -299,7 +300,6 @@ def _finding(part: AccountPart, account: StepAccount, cause: CauseEntry, facts: 
         high_ms=min(saving.high_ms, most),
         severity=_severity(part, cause, saving.expected_ms, account),
         place=place_of_wait(part, account) or _place(part),
-        evidence=tuple(_evidence(part)),
         details=_details(part, account),
         more=facts,
     )
@@ -356,11 +356,15 @@ def _detail(role: str, name: str, at: ShareRow | RivalRow, frac: float) -> str:
     return " ".join(filter(None, (f"{role}:", name, site, percent(frac))))
 
 
-def _evidence(part: AccountPart) -> Iterator[Ref]:
+def _evidence(part: AccountPart, results: Results) -> Iterator[Ref]:
     # A copy that an op makes and the copies of a device have one name.
     yield Ref("step_account", f"kind={part.kind}", rows=(part.name,) if part.name else ())
+    ops, kernels = results.optional.framework_op_stats, results.optional.kernel_stats
     if part.kind == "op" and part.op:
-        yield Ref("framework_op_stats", "self_time_us", rows=(part.op,))
+        if ops is not None and part.op in ops.ops["operation"]:
+            yield Ref("framework_op_stats", "self_time_us", rows=(part.op,))
+        elif kernels is not None and part.op in kernels.kernels["name"]:  # no known op launched it
+            yield Ref("kernel_stats", "total_duration_us", rows=(part.op,))
     if part.holds("is_burst"):
         yield Ref("overview_page", "step_table")
     at = f"{part.file}:{part.line}" if part.file and part.line else ""

@@ -53,6 +53,7 @@ OF_AUTOGRAD: Final = (
     "A trace of torch.autograd.profiler from before PyTorch 1.8.1: of devices it has the time of "
     "each op, by events around it, and no kernels, launches and copies."
 )
+_PROFILER_SPAN: Final = "PyTorch Profiler ("
 _AUTOGRAD_HOST: Final = "CPU functions"
 _AUTOGRAD_DEVICE: Final = "CUDA functions"
 
@@ -91,9 +92,14 @@ def tell_kinds(trace: Trace, slices: Slices) -> str:
 
 
 def is_untold(trace: Trace) -> bool:
-    """Whether there are slices, and no category says what one of them is."""
+    """Whether there are slices, and no category says what one of them is.
+
+    Kineto's own trace of a time in which nothing ran holds a span of the profiler, and no other.
+    """
     kind = trace.slices["kind"]
-    return len(kind) > 0 and not trace.has_planes and not (kind != KIND[OTHER]).any()
+    if not len(kind) or trace.has_planes or (kind != KIND[OTHER]).any():
+        return False
+    return not any(name.startswith(_PROFILER_SPAN) for name in trace.names)
 
 
 def _kind(name: str) -> int:

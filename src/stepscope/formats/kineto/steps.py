@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.formats.kineto.slices import Slices
 from stepscope.formats.xspace.event_bytes import I64
@@ -34,8 +36,9 @@ class StepCount:
     last_backward: int = 0
 
 
-# Optimizers that take turns: maximum number, minimum rounds, and share of the turns that recur.
+# Optimizers that take turns: maximum number, maximum turns of a round, minimum rounds, share of
 _MOST_OPTIMIZERS: Final = 4
+_MOST_TURNS: Final = 16
 _FEWEST_ROUNDS: Final = 3
 _ALIKE: Final = 0.9
 
@@ -99,9 +102,12 @@ def training_steps(slices: Slices, count: StepCount) -> FoundSteps | None:
     # The most frequent; of equals the one seen first.
     rows = rows[pairs == distinct[np.lexsort((first, -times))[0]]]
     ends = np.sort(slices.start_ns[rows] + slices.duration_ns[rows])
-    backward = np.sort(slices.start_ns[slices.of_name(lambda name: name.startswith(_BACKWARD))])
-    if len(backward):
-        ends = _last_of_rounds(_last_updates(backward, ends), backward, count)
+    passes = np.flatnonzero(slices.of_name(lambda name: name.startswith(_BACKWARD)))
+    if len(passes):
+        passes = passes[np.argsort(slices.start_ns[passes], kind="stable")]
+        backward = slices.start_ns[passes]
+        ends = _last_updates(backward, ends)
+        ends = _last_of_rounds(ends, backward, slices.name[passes], count)
     if not len(ends):
         return None
     if count.end_ns is not None:
@@ -126,23 +132,46 @@ def _last_updates(backward_ns: I64, ends_ns: I64) -> I64:
     return last
 
 
-def _last_of_rounds(ends_ns: I64, backward_ns: I64, count: StepCount) -> I64:
+def _last_of_rounds(
+    ends_ns: I64, backward_ns: I64, backward_name: NDArray[Any], count: StepCount
+) -> I64:
     """The updates without those of other optimizers of a round, if several take turns.
 
-    Each optimizer has a backward pass of its own length. A pass that is longer in every tenth step,
-    as for a logged gradient, makes no round: turns of a round differ from their neighbours.
+    Each optimizer has a backward pass of its own length. Several turns of one come before one of
+    another, as of a critic before its generator. A pass that only has more or less in every tenth
+    step, as for a logged gradient, makes no round.
     """
-    parts = np.diff(np.searchsorted(backward_ns, ends_ns), prepend=0)
+    edges = np.searchsorted(backward_ns, ends_ns)
+    parts = np.diff(edges, prepend=0)
     if not count.last_backward:
         inner = parts[1:]  # the recording may begin within the first
-        differ = np.mean(inner[1:] != inner[:-1]) if len(inner) > 1 else 0.0
-        for turns in range(2, _MOST_OPTIMIZERS + 1):
-            if len(inner) < _FEWEST_ROUNDS * turns or differ < _ALIKE:
+        for turns in range(2, _MOST_TURNS + 1):
+            if len(inner) < _FEWEST_ROUNDS * turns:
                 break
-            if np.mean(inner[turns:] == inner[:-turns]) >= _ALIKE:
+            if np.mean(inner[turns:] == inner[:-turns]) < _ALIKE:
+                continue
+            if turns <= _MOST_OPTIMIZERS and np.mean(inner[1:] != inner[:-1]) >= _ALIKE:
                 count.last_backward = int(parts[2 * turns - 1])
-                break
+            else:
+                count.last_backward = _rare_pass(np.split(backward_name, edges)[1:-1], turns)
+            break
     return ends_ns[parts == count.last_backward] if count.last_backward else ends_ns
+
+
+def _rare_pass(passes: Sequence[NDArray[Any]], turns: int) -> int:
+    """Parts of the backward pass that each round has once, and which computes something else.
+
+    0 if there is none. The last update of an epoch has fewer passes of the same kind, and one with
+    a logged gradient has all that the others have.
+    """
+    lengths = np.asarray([len(each) for each in passes])
+    values, first, often = np.unique(lengths, return_index=True, return_counts=True)
+    rare, usual = int(np.argmin(often)), int(np.argmax(often))
+    if len(values) != 2 or abs(often[rare] * turns - len(passes)) > turns:
+        return 0
+    names = int(max(each.max(initial=0) for each in passes)) + 1
+    once, others = (np.bincount(passes[first[at]], minlength=names) for at in (rare, usual))
+    return int(values[rare]) if (once < others).any() and (once > others).any() else 0
 
 
 def engine_steps(slices: Slices, count: StepCount) -> FoundSteps | None:

@@ -17,16 +17,21 @@ from stepscope.sql.tables.table import (
     event_ids,
     steps_at,
 )
+from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.device.events import device_events
 from stepscope.tables.device.kernel_classes import kernel_class
+from stepscope.tables.device.kernels import is_gpu_kernel
 from stepscope.tables.steps.attribution import found_steps
 
 
 def _rows(profile: Profile, number: int) -> dict[str, Any]:
     host = profile.hosts[number]
     space, found = host.space, device_events(host)
-    chosen = np.flatnonzero(found.is_kernel & ~found.is_container)
+    # What was launched is a kernel, whatever it does: some drivers copy by kernels.
+    is_op = found.is_kernel & ~found.is_container
+    on_gpu = np.asarray([kind is PlaneKind.GPU for kind in planes(host).plane_kind], dtype=bool)
+    chosen = np.flatnonzero(np.where(on_gpu[found.device], is_gpu_kernel(host, found), is_op))
     rows, op = found.rows[chosen], found.op[chosen]
     name = space.events.metadata[rows].astype(np.int64)
     # A kernel's class hangs on its name and its op: asked once for each pair of them.
@@ -38,9 +43,9 @@ def _rows(profile: Profile, number: int) -> dict[str, Any]:
     steps = found_steps(host)
     none = np.zeros(0, dtype=np.int64)
     marks = (steps.start_ps, steps.end_ps, steps.markers.num) if steps else (none, none, none)
-    planes = [plane.name.removeprefix("/device:") for plane in space.planes]
+    device_names = [plane.name.removeprefix("/device:") for plane in space.planes]
     return {
-        "device": dictionary(planes, found.device[chosen]),
+        "device": dictionary(device_names, found.device[chosen]),
         "stream": dictionary([line.label for line in space.lines], space.lines_of(rows)),
         "name": dictionary(space.event_metadata.name, name),
         "class": dictionary(classes, of_pair),
@@ -57,7 +62,7 @@ def _rows(profile: Profile, number: int) -> dict[str, Any]:
 
 TABLE = QueryTable(
     "kernels",
-    "Every run of a kernel on a GPU, or of an op on a TPU; without copies.",
+    "Every run of a kernel on a GPU, or of an op on a TPU; without copies by copy engines.",
     (
         HOST,
         QueryColumn("device", "text", "Device, e.g. GPU:0."),

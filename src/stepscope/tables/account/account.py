@@ -40,7 +40,7 @@ from stepscope.tables.python.frames import COMPILER, FRAMEWORK, OWN, RECORDER, F
 from stepscope.tables.python.functions import at_module_calls, standing_for
 from stepscope.tables.python.moments import Moments, innermost
 from stepscope.tables.python.other_threads import at_work
-from stepscope.tables.steps.attribution import HostSteps, steps
+from stepscope.tables.steps.attribution import HostSteps, steps, tracing_spans
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.torch.autograd import numbered_ops
 
@@ -359,7 +359,9 @@ def account(host: Host) -> Account | None:
     _make_room(host, VERY_LARGE)
     work = compute(host, line, begin_ps, end_ps, with_rows=calls is not None)
     _make_room(host)
-    moments = _moments((start, end), found.markers, said, calls, work)
+    begun, over, row = tracing_spans(host)
+    own = host.space.lines_of(row) == line
+    moments = _moments((start, end), found.markers, said, calls, work, (begun[own], over[own]))
     under = np.full(len(moments.kind), -1, dtype=np.int32)
     if calls is not None:
         _at_forward(moments, calls, host, line)
@@ -430,11 +432,12 @@ def _moments(
     said: Native | None,
     calls: Frames | None,
     work: Compute,
+    tracing: tuple[I64, I64],
 ) -> _Moments:
     start, end = steps
     events = None if said is None else innermost(said.start_ps, said.length_ps)
     parted = events, None if calls is None else calls.moments
-    begin, until, of_step = _cut(start, end, work, parted)
+    begin, until, of_step = _cut(start, end, work, parted, tracing)
     event, call = (_at(one, begin) for one in parted)
     del events, parted  # as large as all that is found of the moments
     if len(begin) > LARGE:
@@ -442,7 +445,7 @@ def _moments(
     if said is not None and calls is not None and calls.is_sampled:
         place_by_looks(said, calls, event, begin, until, call)
     kind, item, place, waits = _owners(said, calls, event, call)
-    busy = _busy(work, begin)
+    busy = _within(work.busy_start_ps, work.busy_end_ps, begin)
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
     waiting, to_the_end = ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
     waits |= waiting
@@ -463,6 +466,10 @@ def _moments(
     if said is not None:
         _hand_over(kind, item, begin, until, event, said, len(start))
         _wait_elsewhere(kind, item, begin, said)
+    # What a call that builds its function does meanwhile, but for the ops that it runs.
+    traced = _within(*tracing, begin) & ~np.isin(kind, (RECORDING, of_native.COMPILE))
+    item[traced & np.isin(kind, (GAP, PYTHON, FRAMEWORK_CALL))] = -1
+    kind[traced], waits[traced] = of_native.COMPILE, False
     gap, gaps = gap_names(kind == GAP, kind, event, said)
     gap, gaps = between_marks(markers, begin, gap, gaps)
     np.copyto(item, gap, casting="same_kind", where=kind == GAP)
@@ -470,10 +477,14 @@ def _moments(
 
 
 def _cut(
-    start: I64, end: I64, work: Compute, parted: tuple[Moments | None, ...]
+    start: I64,
+    end: I64,
+    work: Compute,
+    parted: tuple[Moments | None, ...],
+    tracing: tuple[I64, I64],
 ) -> tuple[I64, I64, I32]:
     """The steps cut wherever something begins or ends: begin and end of each piece, its step."""
-    cuts = [start, end, work.busy_start_ps, work.busy_end_ps]
+    cuts = [start, end, work.busy_start_ps, work.busy_end_ps, *tracing]
     for one in parted:
         cuts += [] if one is None else [one.start_ps, one.end_ps]
     times = distinct(np.concatenate(cuts))
@@ -488,12 +499,13 @@ def _at(one: Moments | None, begin: I64) -> I32:
     return one.at(begin).astype(np.int32)
 
 
-def _busy(work: Compute, begin: I64) -> Bool:
-    if len(work.busy_start_ps) == 0:
-        return np.zeros(len(begin), dtype=bool)
-    at = np.searchsorted(work.busy_start_ps, begin, side="right") - 1
-    busy: Bool = (at >= 0) & (begin < work.busy_end_ps[np.maximum(at, 0)])
-    return busy
+def _within(start: I64, end: I64, moments: I64) -> Bool:
+    """Which moments lie in one of some disjoint ascending spans."""
+    if len(start) == 0:
+        return np.zeros(len(moments), dtype=bool)
+    at = np.searchsorted(start, moments, side="right") - 1
+    inside: Bool = (at >= 0) & (moments < end[np.maximum(at, 0)])
+    return inside
 
 
 def _owners(

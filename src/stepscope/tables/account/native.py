@@ -61,9 +61,6 @@ _DISPATCH = re.compile(
     r"EagerCopyToDevice|"
     r"convert_to_tensor|tf\.constant|TFE_|PythonRefManager|AllocateOutput|pjit)"
 )
-_COMPILE = re.compile(
-    r"graph_building|trace_to_jaxpr|^Trace |tracing|Autograph|_Compile\b|Lowering"
-)
 _DRIVER = re.compile(r"(?:cu|cuda|hip)[A-Z]")
 # The driver's calls that copy. Where a device was recorded, they are launches of what it copies.
 _COPY = re.compile(r"^(?:cu|cuda|hip)Memcpy")
@@ -427,7 +424,7 @@ def _of_name(name: str, work: Work) -> tuple[int, str]:
         return ALLOCATE, name
     if _COPY.search(name):
         return COPY, name
-    if work == Work.COMPILE or _COMPILE.search(name):
+    if work == Work.COMPILE:
         return COMPILE, name
     if _FRAME.search(name):
         return FRAME, ""

@@ -121,7 +121,7 @@ def spread_of(rows: Sequence[DeviceKernel]) -> RunSpread:
 def host_kernels(host: Host, spans: TimeSpans | None = None) -> tuple[DeviceKernel, ...]:
     """The kernels of a host's GPUs, by device; of those that begin in the spans."""
     found = device_events(host)
-    chosen = np.flatnonzero(_is_kernel(host, found))
+    chosen = np.flatnonzero(is_gpu_kernel(host, found))
     if spans is not None:
         chosen = chosen[spans.hold(found.start_ps[chosen])]
     if len(chosen) == 0:
@@ -184,7 +184,7 @@ def _computes(work: Work) -> bool:
     return work >= Work.COMPUTE_32 or work is Work.COLLECTIVE
 
 
-def _is_kernel(host: Host, found: DeviceEvents) -> Bool:
+def is_gpu_kernel(host: Host, found: DeviceEvents) -> Bool:
     """Events of GPU streams that are kernels: launched with details, or computing something.
 
     Only device streams count: host events of old recordings carry ``kernel_details``, too, with

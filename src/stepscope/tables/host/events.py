@@ -79,7 +79,8 @@ _DATA_LOADER = re.compile(
     re.I,
 )
 _COMPILE = re.compile(
-    r"backend_compile|trace_to_jaxpr|lower_sharding_computation|XlaCompil|::Compile\b|"
+    r"backend_compile|graph_building|trace_to_jaxpr|lower_sharding_computation|Lowering|Autograph|"
+    r"XlaCompil|(?:::|_)Compile\b|"
     r"CompileToLocalExecutable|PjRtCompile|BuildExecutable|"
     r"_compile\.compile_inner|entire_frame_compile"
 )

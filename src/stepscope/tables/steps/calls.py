@@ -260,6 +260,16 @@ _MAKES = re.compile(
 )
 
 
+# Those that fill weights: no loop of a program calls only them.
+_FILLS = re.compile(r"^aten(?:/|::)(?:uniform_|normal_|erfinv_|qr)(?::\w+)?$")
+
+
+def is_making_alone(calls: list[Calls]) -> bool:
+    """Whether nothing but a model was made: its layers are no rounds of a loop."""
+    are_made = all(_MAKES.match(one.name) is not None for one in calls)
+    return are_made and any(_FILLS.match(one.name) is not None for one in calls)
+
+
 def without_making(calls: list[Calls], before_ps: int) -> list[Calls]:
     """The calls less those that made the model, before its loop began."""
     kept = []

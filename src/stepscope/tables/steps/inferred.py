@@ -109,6 +109,8 @@ def rounds_of_programs(host: Host) -> Markers | None:
 def rounds_of_ops(host: Host) -> Markers | None:
     """An eager loop: fetches, optimizers and ops that recur together."""
     found = lists.eager_ops(host)
+    if lists.is_making_alone(found):
+        return None
     cycle = find_cycle(found, several=1.0)
     if cycle is not None and cycle.explained < _WHOLE:
         # A recording from a program's begin on holds how its model was made.

@@ -11,7 +11,10 @@ import pytest
 import stepscope
 from stepscope.formats.kineto.kinds_by_name import OF_AUTOGRAD
 from stepscope.formats.kineto.open_trace import open_trace
+from stepscope.formats.kineto.planes import to_xspace
+from stepscope.formats.kineto.reading.read import read
 from stepscope.result import Finding
+from stepscope.schema import names
 from stepscope.tables.device.events import device_events
 from stepscope.tables.recording.completeness import completeness
 from stepscope.tables.steps.attribution import steps
@@ -176,3 +179,11 @@ def test_outermost_ops_of_a_device_are_what_ran_on_it(tmp_path: Path) -> None:
     whole = steps(host)
     assert whole is not None and int(whole.parts_ps["device_compute_32"].sum()) > 0
     assert OF_AUTOGRAD in [one.message for one in completeness(host).diagnostics]
+
+
+def test_a_trace_in_which_nothing_ran_is_kinetos(tmp_path: Path) -> None:
+    """A chunk of a recording may lie between two steps; its one span is the profiler's."""
+    span = x("PyTorch Profiler (0)", 0.0, 9.0, "PyTorch Profiler", "Traces", cat="Trace")
+    for event, told in ((span, 0), ({**span, "name": "mine"}, 1)):
+        planes, _events = to_xspace(read(saved(tmp_path, [event])))
+        assert planes.count(names.PROGRAM_RANGES.encode()) == told

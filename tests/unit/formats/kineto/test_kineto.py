@@ -284,7 +284,9 @@ def adversarial(parts: list[int], begin: float = 0.0) -> list[dict[str, Any]]:
     events = []
     for turn, count in enumerate(parts):
         at = begin + 10.0 * turn
-        events += [x("cpu_op", name, at + 0.1 * part, 0.05) for part in range(count)]
+        of_loss = "SubBackward0" if count >= 8 else "MeanBackward0"
+        ops = [*[name] * (count - 1), name.replace("AddmmBackward0", of_loss)]
+        events += [x("cpu_op", op, at + 0.1 * part, 0.05) for part, op in enumerate(ops)]
         events.append(x("user_annotation", "Optimizer.step#Adam.step", at + 7, 2))
     return events
 
@@ -294,6 +296,8 @@ def adversarial(parts: list[int], begin: float = 0.0) -> list[dict[str, Any]]:
     [
         ([5, 3] * 6, [20] * 5),  # a GAN: discriminator and generator have an Adam each
         ([5, 3, 2] * 6, [30] * 5),
+        ([8, 8, 8, 8, 8, 6] * 4, [60] * 3),  # a critic's five turns for each of the generator
+        ([7, 7, 7, 7, 7, 6] * 4, [10] * 23),  # one lacks a gradient that is not needed
         ([4] * 12, [10] * 11),
         ([4, 4, 4, 4, 6, 4] * 3, [10] * 17),  # each sixth step logs a gradient
         ([5, 3, 4, 5, 3, 5, 4, 3, 5, 4], [10] * 9),  # sentences of any length

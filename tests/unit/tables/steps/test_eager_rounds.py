@@ -58,6 +58,15 @@ def test_what_made_the_model_hides_no_loop_behind_it() -> None:
     assert len(markers) == 5 and not markers.is_window
 
 
+def test_layers_that_are_made_are_no_steps() -> None:
+    """The loop ran while a chunk was written: each layer's first values were a step of 89 us."""
+    ops = ("empty", "detach", "uniform_") * 8
+    made = [Event(f"aten/{op}:{op}", 10.0 * at, 9) for at, op in enumerate(ops)]
+    markers = step_markers(Host("h", decode(space(host(line("python", *made))))))
+    assert markers is not None
+    assert markers.is_window
+
+
 def rounds_of(turn: tuple[str, ...], end: tuple[str, ...], turns: int, rounds: int) -> Markers:
     """So many turns of the same ops in each of the rounds, which other ops end; 10 µs an op."""
     ops = (*turn * turns, *end) * rounds

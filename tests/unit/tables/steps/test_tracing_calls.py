@@ -6,6 +6,8 @@ import pytest
 
 from stepscope.columns import distinct
 from stepscope.formats.xspace import decode
+from stepscope.tables.account.account import account
+from stepscope.tables.account.native import COMPILE
 from stepscope.tables.core.profile import Host
 from stepscope.tables.steps.attribution import steps, tracing_spans
 from tests.profiles import space
@@ -27,6 +29,14 @@ def traced(how: str) -> Host:
     return Host("h", decode(space(host(line("python", *main), thread))))
 
 
+def accounted_us(host: Host) -> list[float]:
+    """Compilation in each kept step, as the step's account has it."""
+    found = account(host)
+    assert found is not None
+    spent = found.time_ps[found.kind == COMPILE].sum(axis=0) / 1e6
+    return list(spent.tolist())
+
+
 @pytest.mark.parametrize(
     ("how", "compiles_us"), [("traced-nonXla", 700.0), ("notTraced-nonXla", 0)]
 )
@@ -36,6 +46,7 @@ def test_a_call_that_traces_compiles_but_for_the_ops_it_runs(how: str, compiles_
     assert found is not None
     spent = found.parts_ps["compilation"] / 1e6
     assert spent.tolist() == pytest.approx([compiles_us] * len(spent))
+    assert accounted_us(one) == pytest.approx(spent[found.kept].tolist())
     begin, until, calls = tracing_spans(one)
     assert ((until - begin).sum() > 0) == (compiles_us > 0)
     assert len(begin) == len(calls)
@@ -61,5 +72,6 @@ def test_a_call_of_jax_that_compiles_also_traces() -> None:
     assert starts.tolist() == pytest.approx([1.02, 3.02, 5.02, 7.02])
     found = steps(one)
     assert found is not None
-    spent = found.parts_ps["compilation"][1::2] / 1e6
-    assert spent.tolist() == pytest.approx([700.0] * len(spent))
+    spent = found.parts_ps["compilation"] / 1e6
+    assert spent[1::2].tolist() == pytest.approx([700.0] * 4)
+    assert accounted_us(one)[::2] == pytest.approx(spent[found.kept][::2].tolist())
