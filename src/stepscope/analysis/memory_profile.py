@@ -37,6 +37,14 @@ _Columns = dict[str, list[Any]]
 _LAYER_POINTS, _LAYERS = 320, 6
 
 
+MemoryName = Annotated[
+    str,
+    Column(
+        "Memory",
+        kind="category",
+        help="The framework's name. TensorFlow's bfc_cpu_allocator_for_gpu is host memory.",
+    ),
+]
 AllocatedIn = Annotated[
     str, Column("Allocated in", kind="name", help="The enclosing event, if no op is recorded.")
 ]
@@ -54,7 +62,7 @@ class MemoryTimeRow(Row):
         allocated_in: Enclosing event, if no op is recorded.
     """
 
-    memory: Annotated[str, Column("Memory", kind="category")]
+    memory: MemoryName
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time")]
     event: Annotated[str, Column("Event", kind="category", help="allocation, deallocation, sample")]
     requested_bytes: Annotated[
@@ -97,7 +105,7 @@ class MemoryHoldingRow(Row):
         allocated_in: Enclosing event, if no op is recorded.
     """
 
-    memory: Annotated[str, Column("Memory", kind="category")]
+    memory: MemoryName
     op_name: Annotated[str, Column("Op", kind="name")]
     allocation_bytes: Annotated[int, Column("Allocated", unit="B", kind="bytes", sort="desc")]
     requested_bytes: Annotated[int, Column("Requested", unit="B", kind="bytes")]
@@ -143,7 +151,7 @@ class MemoryHoldingRow(Row):
 class MemoryHolderRow(Row):
     """What blocks are for that were held at the peak, or at the moment asked for."""
 
-    memory: Annotated[str, Column("Memory", kind="category")]
+    memory: MemoryName
     holder: Annotated[str, Column("Held by", kind="name")]
     held_bytes: Annotated[int, Column("Held", unit="B", kind="bytes", sort="desc")]
     share_frac: Annotated[
@@ -164,7 +172,7 @@ class MemoryHolderRow(Row):
 class MemoryLayerRow(Row):
     """What one holder held of a memory at one moment."""
 
-    memory: Annotated[str, Column("Memory", kind="category")]
+    memory: MemoryName
     time_ms: Annotated[float, Column("Time", unit="ms", kind="time")]
     holder: Annotated[str, Column("Held by", kind="name")]
     held_bytes: Annotated[int, Column("Held", unit="B", kind="bytes")]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -378,3 +382,20 @@ def test_sessions_begin_at_reads_of_results_where_no_step_is_heard(clock: Clock)
     train(1)
     assert steps.is_at_step(holds=False, wake=int)
     steps.end()
+
+
+def test_asking_whether_a_module_exists_leaves_its_hook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TensorFlow asks for Keras and imports it later: steps of tf.keras were not marked."""
+    (tmp_path / "hooked_module.py").write_text("value = 1\n")
+    prepared: list[ModuleType] = []
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(import_hook.AFTER, "hooked_module", prepared.append)
+    monkeypatch.setattr(sys, "meta_path", [import_hook._Finder(), *sys.meta_path])
+    assert importlib.util.find_spec("hooked_module") is not None
+    assert prepared == []
+    module = importlib.import_module("hooked_module")
+    monkeypatch.delitem(sys.modules, "hooked_module")
+    importlib.import_module("hooked_module")
+    assert prepared == [module]

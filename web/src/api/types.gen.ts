@@ -1841,7 +1841,7 @@ export interface AbsentRow {
 
 /** Columns: Blocks that are alike and were held at the peak, or at the moment asked for. */
 export interface MemoryHoldingRow {
-  /** Memory. */
+  /** Memory. The framework's name. TensorFlow's bfc_cpu_allocator_for_gpu is host memory. */
   readonly memory: readonly (string | null)[];
   /** Op. */
   readonly op_name: readonly (string | null)[];
@@ -1873,7 +1873,7 @@ export interface MemoryHoldingRow {
 
 /** Columns: What blocks are for that were held at the peak, or at the moment asked for. */
 export interface MemoryHolderRow {
-  /** Memory. */
+  /** Memory. The framework's name. TensorFlow's bfc_cpu_allocator_for_gpu is host memory. */
   readonly memory: readonly (string | null)[];
   /** Held by. */
   readonly holder: readonly (string | null)[];
@@ -1889,7 +1889,7 @@ export interface MemoryHolderRow {
 
 /** Columns: What one holder held of a memory at one moment. */
 export interface MemoryLayerRow {
-  /** Memory. */
+  /** Memory. The framework's name. TensorFlow's bfc_cpu_allocator_for_gpu is host memory. */
   readonly memory: readonly (string | null)[];
   /** Time (ms). */
   readonly time_ms: readonly (number | null)[];
@@ -1901,7 +1901,7 @@ export interface MemoryLayerRow {
 
 /** Columns: The state of a memory after one event of its allocator. */
 export interface MemoryTimeRow {
-  /** Memory. */
+  /** Memory. The framework's name. TensorFlow's bfc_cpu_allocator_for_gpu is host memory. */
   readonly memory: readonly (string | null)[];
   /** Time (ms). */
   readonly time_ms: readonly (number | null)[];

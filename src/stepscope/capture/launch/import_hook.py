@@ -340,11 +340,13 @@ AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
 
 
 class _Loader(importlib.abc.Loader):
-    """The module's own loader, and then the hook."""
+    """The module's own loader, and then its hook, which leaves those that are left."""
 
-    def __init__(self, own: importlib.abc.Loader, hook: Callable[[ModuleType], None]) -> None:
+    def __init__(
+        self, own: importlib.abc.Loader, left: dict[str, Callable[[ModuleType], None]]
+    ) -> None:
         self._own = own
-        self._hook = hook
+        self._left = left
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         return self._own.create_module(spec)
@@ -355,8 +357,10 @@ class _Loader(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._own
         self._own.exec_module(module)
+        hook = self._left.pop(module.__name__, None)
         try:
-            self._hook(module)
+            if hook is not None:
+                hook(module)
         except Exception as error:
             print(
                 f"stepscope: {module.__name__} could not be prepared for recording: {error}",
@@ -365,21 +369,29 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds what others find, and has the hook run after it; once a module."""
+    """Finds what others find, and has the hook run once the module is loaded.
+
+    TensorFlow asks whether there is a Keras long before it imports it.
+    """
 
     def __init__(self) -> None:
         self._left = dict(AFTER)
+        self._asks = threading.local()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        hook = self._left.pop(fullname, None)
-        if hook is None:
+        asked = getattr(self._asks, "name", "")
+        if fullname not in self._left or asked == fullname:
             return None
-        spec = importlib.util.find_spec(fullname)
+        self._asks.name = fullname
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._asks.name = asked
         if spec is None or spec.loader is None:
             return None
-        spec.loader = _Loader(spec.loader, hook)
+        spec.loader = _Loader(spec.loader, self._left)
         return spec
 
 
