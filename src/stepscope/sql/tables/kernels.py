@@ -28,7 +28,7 @@ from stepscope.tables.steps.attribution import found_steps
 def _rows(profile: Profile, number: int) -> dict[str, Any]:
     host = profile.hosts[number]
     space, found = host.space, device_events(host)
-    # What was launched is a kernel, whatever it does: some drivers copy by kernels.
+    # Every launch counts as a kernel: some drivers copy by kernels.
     is_op = found.is_kernel & ~found.is_container
     on_gpu = np.asarray([kind is PlaneKind.GPU for kind in planes(host).plane_kind], dtype=bool)
     chosen = np.flatnonzero(np.where(on_gpu[found.device], is_gpu_kernel(host, found), is_op))

@@ -466,7 +466,7 @@ def _moments(
     if said is not None:
         _hand_over(kind, item, begin, until, event, said, len(start))
         _wait_elsewhere(kind, item, begin, said)
-    # What a call that builds its function does meanwhile, but for the ops that it runs.
+    # A call that builds its function compiles, except while an op of it runs.
     traced = _within(*tracing, begin) & ~np.isin(kind, (RECORDING, of_native.COMPILE))
     item[traced & np.isin(kind, (GAP, PYTHON, FRAMEWORK_CALL))] = -1
     kind[traced], waits[traced] = of_native.COMPILE, False
