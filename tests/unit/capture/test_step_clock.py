@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -352,7 +353,8 @@ def test_an_optimizers_step_is_heard_after_the_range_that_marks_it(clock: Clock)
 
 def test_sessions_begin_at_reads_of_results_where_no_step_is_heard(clock: Clock) -> None:
     """JAX calls a compiled function without Python: its loop is heard of where it reads."""
-    kind = type("ArrayImpl", (), {"_value": property(lambda _: 1.0), "block_until_ready": str})
+    method = MagicMock(__qualname__=None)  # as nanobind's
+    kind = type("ArrayImpl", (), {"_value": property(lambda _: 1.0), "block_until_ready": method})
     module = ModuleType("jax._src.array")
     module.__file__ = "/packages/jax/_src/array.py"
     vars(module)["ArrayImpl"] = kind

@@ -210,7 +210,8 @@ def _reported(read: Callable[[Any], Any], library: str) -> Callable[[Any], Any]:
     """A read that reports that the program has its result."""
     hear = step_clock.hear_result
 
-    @functools.wraps(read)
+    # A method of C++ may have no qualified name, which functions must have.
+    @functools.wraps(read, assigned=("__doc__",))
     def reads(array: Any) -> Any:
         result = read(array)
         hear(library)
