@@ -169,8 +169,8 @@ def _rare_pass(passes: Sequence[NDArray[Any]], turns: int) -> int:
     rare, usual = int(np.argmin(often)), int(np.argmax(often))
     if len(values) != 2 or abs(often[rare] * turns - len(passes)) > turns:
         return 0
-    names = int(max(each.max(initial=0) for each in passes)) + 1
-    once, others = (np.bincount(passes[first[at]], minlength=names) for at in (rare, usual))
+    kinds = int(max(each.max(initial=0) for each in passes)) + 1
+    once, others = (np.bincount(passes[first[at]], minlength=kinds) for at in (rare, usual))
     return int(values[rare]) if (once < others).any() and (once > others).any() else 0
 
 
