@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.account import (
     COMPUTED,

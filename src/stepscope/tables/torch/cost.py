@@ -9,7 +9,8 @@ attention is causal, and the addition of a bias. Bytes are each input and output
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from stepscope.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
