@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -123,9 +124,11 @@ def kernel_time(
 
 def factors_matrices(kernels: KernelStats) -> bool:
     """Whether kernels that factor matrices or solve systems have more than a trace of the time."""
-    rows = kernels.kernels.records()
-    own = sum(row.total_duration_us for row in rows if _FACTORS.search(row.name))
-    return own > _FACTORS_FRAC * sum(row.total_duration_us for row in rows)
+    time_us: dict[str, float] = defaultdict(float)
+    for row in kernels.kernels.records():
+        time_us[row.name] += row.total_duration_us
+    own = sum(time for name, time in time_us.items() if _FACTORS.search(name))
+    return own > _FACTORS_FRAC * sum(time_us.values())
 
 
 def kernels_per_step(kernels: KernelStats, overview: OverviewPage) -> float:

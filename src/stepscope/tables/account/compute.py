@@ -14,7 +14,7 @@ from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.records import dataclass
 from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
 from stepscope.tables.core.op_scopes import layer_of, routine_of, scopes_of
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import BLOCK, HALF_FRAC, LONGEST_NAME, NEARLY_ALL_FRAC
 from stepscope.tables.device.events import DeviceEvents, device_events
@@ -390,7 +390,7 @@ def _as_input(code: I32, ops: HostOps, facts: list[_Fact]) -> I32:
 def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[_Spans]:
     """What threads of the runtimes' pools do around and between ops, and what they compile."""
     space, by_name = host.space, host_names(host)
-    runs = entries_named(host, lambda name: _PROGRAM.search(name) is not None)
+    runs = entries_shaped(host, lambda name: _PROGRAM.search(name) is not None)
     compiles = by_name.work == Work.COMPILE
     is_work = ((by_name.work == Work.HOST_COMPUTE) | runs | compiles) & (by_name.op < 0)
     found = []

@@ -15,7 +15,7 @@ from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, is_collective_call
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
@@ -168,9 +168,9 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
         return None
     start, length = space.events.start_ps[rows], space.length_ps[rows]
     kind, label, labels = _classified(host, rows, markers)
-    programs = entries_named(host, lambda name: _PROGRAM.search(name) is not None)
+    programs = entries_shaped(host, lambda name: _PROGRAM.search(name) is not None)
     starts_program = programs[space.events.metadata[rows]]
-    by_system = entries_named(host, _is_of_system)[space.events.metadata[rows]]
+    by_system = entries_shaped(host, _is_of_system)[space.events.metadata[rows]]
     nesting = one_line(start, length)
     parent = nesting.parent.astype(np.int64)
     # A wrapper is named by the call around it; what is done to compile is compiling.

@@ -12,7 +12,7 @@ from stepscope.columns.space import I64
 from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.steps.attribution import steps
@@ -136,7 +136,7 @@ def _has_several_losses(host: Host) -> bool:
     found, events = steps(host), host.space.events
     if found is None or not found.kept.any():
         return False
-    is_loss = entries_named(host, lambda name: _LOSS.match(name) is not None)
+    is_loss = entries_shaped(host, lambda name: _LOSS.match(name) is not None)
     rows = rows_of(events.metadata, is_loss)
     place = np.searchsorted(found.start_ps, events.start_ps[rows], side="right") - 1
     inside = (place >= 0) & (events.start_ps[rows] < found.end_ps[place]) & found.kept[place]

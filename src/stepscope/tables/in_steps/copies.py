@@ -19,6 +19,7 @@ from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.distinct_rows import packed
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import DeviceEvents, device_events
@@ -116,7 +117,7 @@ def host_copies(host: Host, start_ps: I64, end_ps: I64) -> tuple[Copies, ...]:
     code = texts.at(found.rows[chosen])
     details = [CopyDetails(), *(parse_memcpy_details(text) for text in texts.texts)]
     meta = host.space.events.metadata[found.rows[chosen]]
-    sets = np.asarray([bool(_SETS.search(name)) for name in host.space.event_metadata.name])
+    sets = entries_shaped(host, lambda name: _SETS.search(name) is not None)
     return merge_copies(_alike(found, chosen, code, details, sets[meta]))
 
 

@@ -15,7 +15,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_named, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
@@ -150,10 +150,8 @@ def _eager_calls(host: Host, *, of_functions: bool) -> I64:
 def _rows_matching(host: Host, pattern: re.Pattern[str]) -> I64:
     """Events of host threads whose whole name matches, that have a place in time."""
     space = host.space
-    wanted = np.asarray(
-        [pattern.search(name) is not None for name in space.event_metadata.name] or [False]
-    )
-    rows = timed_rows(host, wanted)
+    named = entries_shaped(host, lambda name: pattern.search(name) is not None)
+    rows = timed_rows(host, named)
     own: I64 = rows[np.isin(space.lines_of(rows), host_thread_rows(host))]
     return own
 
@@ -272,11 +270,11 @@ def torch_dispatches(host: Host) -> I64:
 
     What a compiled graph runs was dispatched with it.
     """
-    is_op = entries_named(host, lambda name: name.startswith(_TORCH_OPS))
+    is_op = entries_shaped(host, lambda name: name.startswith(_TORCH_OPS))
     if not is_op.any():
         return np.zeros(0, dtype=np.int64)
     space = host.space
-    compiled = entries_named(host, lambda name: bool(_COMPILED_REGION.search(name)))
+    compiled = entries_shaped(host, lambda name: bool(_COMPILED_REGION.search(name)))
     mask = (is_op | compiled)[space.events.metadata]
     mask &= on_host_threads(host)
     depth = nest(space.events.start_ps, space.length_ps, space.line_begin, select=mask).depth

@@ -19,7 +19,7 @@ from stepscope.columns.space import I64, U8, Bool
 from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
+from stepscope.tables.core.presence import Stretch, any_stretch, entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.waits import is_wait_for_device
@@ -353,7 +353,7 @@ def _largest_causes(spans: tuple[I64, I64, U8], start: I64, end: I64) -> I64:
 def _wait_rows(host: Host, markers: Markers) -> I64:
     """Events of the step's threads in which the host waits for a device."""
     space = host.space
-    waits = entries_named(host, is_wait_for_device)
+    waits = entries_shaped(host, is_wait_for_device)
     threads = set(host_thread_rows(host).tolist())
     own = space.on_lines(
         row

@@ -18,7 +18,7 @@ from stepscope.columns.space import I64, Bool, Line
 from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.processes import is_of_child, processes
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import is_data_loader, timed_rows
@@ -182,7 +182,7 @@ def _spans(host: Host, *wanted: re.Pattern[str]) -> tuple[I64, I64]:
 
     A forked worker has the call that started it at the bottom of its stack, for all its life.
     """
-    named = entries_named(host, lambda name: any(one.search(name) for one in wanted))
+    named = entries_shaped(host, lambda name: any(one.search(name) for one in wanted))
     rows = timed_rows(host, named)
     rows = rows[processes(host).of_rows(host, rows) == 0]
     begin = host.space.events.start_ps[rows]
@@ -193,7 +193,7 @@ def _spans(host: Host, *wanted: re.Pattern[str]) -> tuple[I64, I64]:
 def _within_loads(host: Host) -> tuple[I64, I64]:
     """When the order of an epoch was drawn within a loader's calls for a batch."""
     begin, end = _spans(host, _ORDER)
-    loads = timed_rows(host, entries_named(host, is_data_loader))
+    loads = timed_rows(host, entries_shaped(host, is_data_loader))
     called = host.space.events.start_ps[loads]
     calls = union_spans(called, called + host.space.length_ps[loads])
     inside = covered(*calls, begin, end) == end - begin

@@ -16,7 +16,7 @@ from stepscope.columns import distinct, median, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.host.events import on_host_threads, timed_rows
@@ -72,7 +72,7 @@ def optimizer_updates(host: Host) -> tuple[OptimizerUpdates, ...]:
 def _torch_updates(host: Host, time: HostTime) -> list[OptimizerUpdates]:
     space = host.space
     named = [step_of_torch(text) for text in space.event_metadata.name]
-    backward = entries_named(host, is_of_backward)
+    backward = entries_shaped(host, is_of_backward)
     evaluated = rows_of(space.events.metadata, backward)
     found = []
     for name in sorted({one for one in named if one}):
@@ -163,7 +163,7 @@ def after_update_frac(host: Host) -> float:
         return nan
     start, end = found.start_ps[found.kept], found.end_ps[found.kept]
     space = host.space
-    named = entries_named(host, lambda name: bool(step_of_torch(name)))
+    named = entries_shaped(host, lambda name: bool(step_of_torch(name)))
     rows = np.flatnonzero(named[space.events.metadata])
     done = np.sort(space.events.start_ps[rows] + space.length_ps[rows])
     if len(done) == 0:

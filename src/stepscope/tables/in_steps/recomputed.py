@@ -16,7 +16,7 @@ from stepscope.columns import distinct, innermost, rows_of, sum_by_key, union_sp
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.device.events import device_events
@@ -53,8 +53,8 @@ def recomputed(host: Host) -> Recomputed | None:
     found, space = steps(host), host.space
     if found is None or not found.kept.any():
         return None
-    is_called = entries_named(host, lambda name: _OF_MODELS.match(name) is not None)
-    is_node = entries_named(host, is_of_backward)
+    is_called = entries_shaped(host, lambda name: _OF_MODELS.match(name) is not None)
+    is_node = entries_shaped(host, is_of_backward)
     called = rows_of(space.events.metadata, is_called)
     nodes = rows_of(space.events.metadata, is_node)
     if len(called) == 0 or len(nodes) == 0:

@@ -15,7 +15,7 @@ from stepscope.columns import distinct, median, union_spans
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.waits import is_wait_for_device
 from stepscope.tables.device.events import device_events
@@ -99,7 +99,7 @@ def _slow(host: Host, start: I64, end: I64) -> tuple[I64, I64]:
     nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     if not len(host.space.events) or not len(start):
         return nothing
-    rows = timed_rows(host, entries_named(host, _is_call))
+    rows = timed_rows(host, entries_shaped(host, _is_call))
     if not len(rows):
         return nothing
     length, begin = host.space.length_ps[rows], host.space.events.start_ps[rows]
@@ -119,7 +119,7 @@ def _first_long_call(host: Host) -> int:
 
     Whatever it is for, it makes the device's context. -1 where there is none.
     """
-    calls = timed_rows(host, entries_named(host, _is_call))
+    calls = timed_rows(host, entries_shaped(host, _is_call))
     if not len(calls):
         return -1
     calls = calls[np.argsort(host.space.events.start_ps[calls], kind="stable")]
@@ -130,8 +130,8 @@ def _first_long_call(host: Host) -> int:
 def _captures(host: Host, start: I64, end: I64) -> tuple[I64, I64]:
     """How long graphs were captured in each of these disjoint ascending intervals, and in which."""
     space = host.space
-    begins = timed_rows(host, entries_named(host, lambda name: bool(_BEGINS_CAPTURE.match(name))))
-    ends = timed_rows(host, entries_named(host, lambda name: bool(_ENDS_CAPTURE.match(name))))
+    begins = timed_rows(host, entries_shaped(host, lambda name: bool(_BEGINS_CAPTURE.match(name))))
+    ends = timed_rows(host, entries_shaped(host, lambda name: bool(_ENDS_CAPTURE.match(name))))
     spans: list[tuple[int, int]] = []
     for line in distinct(space.lines_of(begins)).tolist():
         began = np.sort(space.events.start_ps[begins[space.lines_of(begins) == line]])

@@ -21,7 +21,7 @@ from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, Owner, site_of, time_by_family
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import is_of_backward, prepares_backward
 from stepscope.tables.core.stats import event_stats
@@ -126,7 +126,7 @@ def _for_others(host: Host, line: int, at_ps: I64) -> Bool:
     time. A compiler traces ops to see what they are, with tensors that hold nothing.
     """
     compiles = host_names(host).work == Work.COMPILE
-    rows = timed_rows(host, entries_named(host, is_of_backward) | compiles)
+    rows = timed_rows(host, entries_shaped(host, is_of_backward) | compiles)
     one = host.space.lines[line]
     rows = rows[(rows >= one.begin) & (rows < one.end)]
     begin = host.space.events.start_ps[rows]
@@ -306,7 +306,7 @@ def unclaimed_gradients(host: Host, found: Account) -> UnclaimedGradients | None
     """None where each parameter with a gradient may be updated, or nobody can tell."""
     steps = found.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    rows = timed_rows(host, entries_named(host, is_of_backward))
+    rows = timed_rows(host, entries_shaped(host, is_of_backward))
     rows = rows[np.argsort(host.space.events.start_ps[rows], kind="stable")]
     updates = _updates(host, start, end)
     if updates is None or len(rows) == 0 or found.line < 0:
@@ -316,7 +316,7 @@ def unclaimed_gradients(host: Host, found: Account) -> UnclaimedGradients | None
         return None
     begin = host.space.events.start_ps[rows]
     until = begin + host.space.length_ps[rows]
-    is_end = entries_named(host, lambda name: is_of_backward(name) and name.endswith(_ACCUMULATE))
+    is_end = entries_shaped(host, lambda name: is_of_backward(name) and name.endswith(_ACCUMULATE))
     ends = is_end[host.space.events.metadata[rows]]
     of_pass = _passes(host, found, union_spans(begin, until), begin)
     got = _most_of_a_pass(begin[ends], of_pass[ends], start, end)
@@ -430,7 +430,9 @@ def _shares(host: Host, ends: I64, got: int, updates: _Updates) -> tuple[_Share,
 
 def _is_inner(host: Host) -> Bool:
     """Names of what adds a gradient up, without those of what calls it."""
-    return entries_named(host, lambda name: name.endswith(_ACCUMULATE) and not is_of_backward(name))
+    return entries_shaped(
+        host, lambda name: name.endswith(_ACCUMULATE) and not is_of_backward(name)
+    )
 
 
 def _passes(host: Host, found: Account, spans: tuple[I64, I64], at: I64) -> I64:

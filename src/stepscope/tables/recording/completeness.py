@@ -15,7 +15,7 @@ from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_named, entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import DeviceEvents, device_events
@@ -224,7 +224,7 @@ def _no_kernels(host: Host, numbered: I64) -> list[Diagnostic]:
     present = devices(host)
     if present and not any(device.has_events for device in present):
         return []  # said of the devices
-    is_launch = entries_named(host, lambda name: bool(_LAUNCHES.match(name)))
+    is_launch = entries_shaped(host, lambda name: bool(_LAUNCHES.match(name)))
     count = int(is_launch[host.space.events.metadata[numbered]].sum())
     if not count:
         return []

@@ -16,7 +16,7 @@ import numpy as np
 
 from stepscope.columns import rows_of, union_spans
 from stepscope.columns.space import I64
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.steps import calls as lists
@@ -398,7 +398,7 @@ def _is_training(host: Host, cycle: Cycle, found: Sequence[Calls]) -> bool:
     if any(one.kind in ("fetch", "optimizer") for one in often):
         return True
     events = host.space.events
-    rows = rows_of(events.metadata, entries_named(host, is_of_backward))
+    rows = rows_of(events.metadata, entries_shaped(host, is_of_backward))
     if len(rows) == 0:
         return False
     begin, end = union_spans(

@@ -14,7 +14,7 @@ import numpy as np
 
 from stepscope.columns import look_up
 from stepscope.columns.space import I64, U8
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host
 from stepscope.tables.device.events import device_events
@@ -31,7 +31,7 @@ _WAYS: Final = (Work.HOST_TO_DEVICE, Work.DEVICE_TO_HOST)
 def staged_copies(host: Host, launches: I64) -> tuple[I64, U8]:
     """Of calls that launch something those that copy for long, and the work of each: which way."""
     space = host.space
-    named = entries_named(host, lambda name: _COPIES.match(name) is not None)
+    named = entries_shaped(host, lambda name: _COPIES.match(name) is not None)
     rows = launches[named[space.events.metadata[launches]]]
     rows = rows[space.length_ps[rows] >= _LEAST_PS]
     if len(rows) == 0:

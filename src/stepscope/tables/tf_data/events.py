@@ -19,7 +19,7 @@ import numpy as np
 from stepscope.columns import among, distinct, nest, stats_by_name
 from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass
-from stepscope.tables.core.presence import any_event, entries_named
+from stepscope.tables.core.presence import any_event, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import Ints
 from stepscope.tables.host.events import host_thread_rows, on_host_threads, timed_rows
@@ -101,7 +101,7 @@ def iterator_calls(host: Host) -> IteratorCalls:
 
 def has_iterator_calls(host: Host) -> bool:
     """Whether ``iterator_calls`` has any."""
-    entries = entries_named(host, lambda name: _ITERATOR.match(name) is not None)
+    entries = entries_shaped(host, lambda name: _ITERATOR.match(name) is not None)
     return any_event(host, host_thread_rows(host).tolist(), entries=entries)
 
 

@@ -18,7 +18,7 @@ from stepscope.columns.space import I64
 from stepscope.limits import json_value
 from stepscope.records import dataclass
 from stepscope.schema import names
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_named, entries_shaped
 from stepscope.tables.core.processes import correlation_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
@@ -169,7 +169,7 @@ def _launched_name(call: str, said: str) -> str:
 def runs(host: Host) -> tuple[LaunchSequence, ...]:
     """What ran outside of graphs, thread by thread."""
     calls, events, how = op_calls(host), device_events(host), launched(host)
-    in_graph = np.append(entries_named(host, lambda name: "GraphLaunch" in name), False)
+    in_graph = np.append(entries_shaped(host, lambda name: "GraphLaunch" in name), False)
     metadata = host.space.events.metadata
     of_call = np.where(how.call >= 0, metadata[np.maximum(how.call, 0)], -1)
     alone = np.flatnonzero((how.call >= 0) & ~in_graph[of_call])
@@ -232,7 +232,7 @@ def _place_of(wanted: Sequence[str], ran: LaunchSequence) -> tuple[int, bool]:
 
 def _launch_calls(host: Host) -> I64:
     rows = correlation_ids(host).rows
-    is_launch = entries_named(host, lambda name: bool(_LAUNCHES.search(name)))
+    is_launch = entries_shaped(host, lambda name: bool(_LAUNCHES.search(name)))
     found: I64 = rows[is_launch[host.space.events.metadata[rows]]]
     return found
 

@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
 from stepscope.tables.core.group_unions import union_by_group
-from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
+from stepscope.tables.core.presence import Stretch, any_stretch, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import host_thread_rows
@@ -58,7 +58,7 @@ class Replays:
 
 def has_replays(host: Host) -> bool:
     """Whether a graph was launched."""
-    entries = entries_named(host, lambda name: bool(_LAUNCH.search(name)))
+    entries = entries_shaped(host, lambda name: bool(_LAUNCH.search(name)))
 
     def is_launch(stretch: Stretch) -> bool:
         return bool((entries[stretch.entry] & stretch.timed).any())
@@ -71,7 +71,7 @@ def has_replays(host: Host) -> bool:
 def replays(host: Host) -> Replays:
     """The replays of a host."""
     events, call = device_events(host), launched(host).call
-    entries = np.append(entries_named(host, lambda name: bool(_LAUNCH.search(name))), False)
+    entries = np.append(entries_shaped(host, lambda name: bool(_LAUNCH.search(name))), False)
     metadata = host.space.events.metadata
     of_call = np.where(call >= 0, metadata[np.maximum(call, 0)], -1) if len(metadata) else call
     mine = np.flatnonzero(entries[of_call])

@@ -18,7 +18,7 @@ from stepscope.columns import rows_of
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
 from stepscope.schema import names
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.core.stats import event_stats
@@ -98,7 +98,7 @@ def growing_products(host: Host) -> GrowingProducts | None:
 def _backward_ps(host: Host) -> I64:
     """When parts of backward passes begin, ascending."""
     space = host.space
-    is_backward = entries_named(host, is_of_backward)
+    is_backward = entries_shaped(host, is_of_backward)
     return np.sort(space.events.start_ps[rows_of(space.events.metadata, is_backward)])
 
 

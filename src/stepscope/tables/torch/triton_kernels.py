@@ -13,7 +13,7 @@ from stepscope.limits import json_value
 from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
+from stepscope.tables.core.presence import Stretch, any_stretch, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events, device_lines
@@ -64,7 +64,7 @@ class TritonKernel:
 
 def has_triton_kernels(host: Host) -> bool:
     """Whether a kernel ran that Inductor named."""
-    entries = entries_named(host, lambda name: bool(_INDUCTOR.match(name)))
+    entries = entries_shaped(host, lambda name: bool(_INDUCTOR.match(name)))
 
     def is_one(stretch: Stretch) -> bool:
         return bool((entries[stretch.entry] & stretch.timed).any())
@@ -76,7 +76,7 @@ def has_triton_kernels(host: Host) -> bool:
 def triton_kernels(host: Host) -> tuple[TritonKernel, ...]:
     """The kernels of a host, by name and shapes."""
     events, calls = device_events(host), op_calls(host)
-    named = entries_named(host, lambda name: bool(_INDUCTOR.match(name)))
+    named = entries_shaped(host, lambda name: bool(_INDUCTOR.match(name)))
     is_triton = np.asarray([one.is_triton for one in calls.signatures] + [False])
     signature = np.append(calls.signature, -1)[calls.of_event]
     entry = host.space.events.metadata[events.rows].astype(np.int64)

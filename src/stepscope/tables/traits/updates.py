@@ -6,7 +6,7 @@ import numpy as np
 
 from stepscope.columns import rows_of
 from stepscope.columns.space import I64
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.in_steps.optimizer_updates import optimizer_scope, step_of_torch
@@ -85,7 +85,7 @@ def after_model(host: Host, begin: I64, until: I64) -> I64:
         until: Its end.
     """
     space, numbered = host.space, numbered_ops(host)
-    rows = rows_of(space.events.metadata, entries_named(host, is_of_backward))
+    rows = rows_of(space.events.metadata, entries_shaped(host, is_of_backward))
     start = space.events.start_ps[rows]
     backward = _last_end(begin, until, start, start + space.length_ps[rows])
     own = ~numbered.backward
