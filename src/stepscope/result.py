@@ -123,6 +123,10 @@ def _read_columns(row: type[Row]) -> dict[str, tuple[Any, Column]]:
     return found
 
 
+# A record takes a kilobyte.
+_MOST_RECORDS: Final = 10_000
+
+
 class Table(Generic[R]):
     """Rows of one schema, stored as columns.
 
@@ -131,7 +135,7 @@ class Table(Generic[R]):
         columns: ``{field: array or list}``; every field of the schema, equally long.
     """
 
-    __slots__ = ("_columns", "schema")
+    __slots__ = ("_columns", "_records", "schema")
 
     def __init__(self, schema: type[R], columns: Mapping[str, Any]) -> None:
         wanted = columns_of(schema)
@@ -145,6 +149,7 @@ class Table(Generic[R]):
             raise ValueError(f"{schema.__name__}: columns differ in length: {lengths}")
         self.schema = schema
         self._columns: dict[str, Any] = {name: columns[name] for name in wanted}
+        self._records: list[R] | None = None
 
     @classmethod
     def empty(cls, schema: type[R]) -> Table[R]:
@@ -185,16 +190,24 @@ class Table(Generic[R]):
     def records(self) -> Iterator[R]:
         """Rows as objects of the schema, for code: a field that is renamed fails the type check.
 
-        Numbers that are not available stay NaN.
+        Numbers that are not available stay NaN. Small tables keep their records: a dozen rules
+        read the kernels, one after another.
         """
-        plain = [
-            values.tolist() if isinstance(values, np.ndarray) else values
-            for values in self._columns.values()
-        ]
-        for values in zip(*plain, strict=True):
-            record = object.__new__(self.schema)
-            record.__dict__.update(zip(self._columns, values, strict=True))
-            yield record
+        if self._records is None:
+            plain = [
+                values.tolist() if isinstance(values, np.ndarray) else values
+                for values in self._columns.values()
+            ]
+            records = (self._record(row) for row in zip(*plain, strict=True))
+            if len(self) > _MOST_RECORDS:
+                return records
+            self._records = list(records)
+        return iter(self._records)
+
+    def _record(self, values: tuple[Any, ...]) -> R:
+        record = object.__new__(self.schema)
+        record.__dict__.update(zip(self._columns, values, strict=True))
+        return record
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as lists of plain values (NaN becomes None: "not available" is never 0)."""

@@ -275,8 +275,9 @@ def unfused_ops(results: Results) -> Iterator[Answer]:
         return
 
     def is_unfused(row: KernelRow) -> bool:
-        is_own = row.kernel_class in _ELEMENTWISE and bool(_OWN_KERNEL.search(row.name))
-        return is_own and row.total_duration_us >= limit["long_kernel_us"] * row.occurrences
+        is_long = row.total_duration_us >= limit["long_kernel_us"] * row.occurrences
+        is_candidate = is_long and row.kernel_class in _ELEMENTWISE
+        return is_candidate and _OWN_KERNEL.search(row.name) is not None
 
     found = kernel_time(kernels, overview, is_unfused)
     if found.step_ms < limit["alarm"] * step:
