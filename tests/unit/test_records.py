@@ -149,7 +149,7 @@ def test_standard_subclasses_inherit_the_fields() -> None:
 def test_own_methods_stay() -> None:
     assert repr(Ordered(1, b=2)) == "own"
     with pytest.raises(TypeError, match=r"Ordered\.__init__"):
-        Ordered(1, 2)  # type: ignore[misc]
+        Ordered(1, 2)  # type: ignore[call-arg]
 
 
 def test_nan_equals_itself_in_one_instance() -> None:
