@@ -342,12 +342,15 @@ def test_version_and_help_import_nothing_heavy() -> None:
     probe = (
         "import sys; from stepscope.surfaces.cli.main import run; run(['version']);"
         "heavy = {'numpy', 'polars', 'pandas', 'werkzeug', 'tensorflow', 'jax', 'torch'};"
-        "print(sorted(heavy & set(sys.modules)))"
+        "print(sorted(heavy & set(sys.modules)));"
+        "print(sum(name.startswith('stepscope') for name in sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-c", probe], capture_output=True, text=True, check=False
     )
-    assert done.stdout.splitlines()[1:] == ["[]"], done.stderr
+    _, heavy, ours = done.stdout.splitlines()
+    assert heavy == "[]", done.stderr
+    assert int(ours) <= 12, "version needs only the command line's own modules"
 
 
 def test_help_of_a_tool_lists_its_options() -> None:
