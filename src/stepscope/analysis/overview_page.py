@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Annotated
 
 import numpy as np
 
 from stepscope.errors import UsageError
-from stepscope.records import dataclass
 from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Finding, Result, Row, Table, columns_of, ms
 from stepscope.schema import names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any
 
@@ -14,7 +15,6 @@ from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.quantities import time_words
-from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.operations import CollectiveEvents, collectives

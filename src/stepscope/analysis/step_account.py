@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, repeat
 from math import nan
 from typing import Annotated, Final
@@ -11,7 +12,6 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.quantities import time_words, written_out
-from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.schema import names

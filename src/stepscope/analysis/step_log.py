@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any, Final
 
@@ -12,7 +13,6 @@ from stepscope import how_to_record
 from stepscope.columns import median
 from stepscope.columns.space import F64, I64
 from stepscope.quantities import time_words
-from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table
 from stepscope.tables.core.profile import Profile

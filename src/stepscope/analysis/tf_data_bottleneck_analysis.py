@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Annotated, Literal
 
@@ -12,7 +12,6 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.quantities import time_words
-from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Host, Profile

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Final
 
@@ -28,7 +29,6 @@ from stepscope.capture.result import Capture
 from stepscope.capture.runtime.daemon_thread import beside
 from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.errors import CaptureError
-from stepscope.records import dataclass
 
 # Who takes precedence: a higher rank takes the profilers from a lower one.
 _RANK: Final = {"launcher": 0, "remote": 1, "person": 2}

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -35,7 +35,6 @@ from stepscope.capture.result import Capture
 from stepscope.capture.runtime import graph_lines, machine
 from stepscope.capture.runtime.main_thread import run_waiting
 from stepscope.capture.step_clock import OPTIMIZER, StepClock, counted
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.xspace import ProfileOptions, Wire, XSpace
 from stepscope.wire import write as wire

@@ -7,6 +7,7 @@ share a few hundred.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from stepscope.columns.ordered import distinct
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.kernels import core
-from stepscope.records import dataclass
 
 # So many places cost nothing, however few the keys are.
 _FEW = 1 << 16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from stepscope.columns.space import Bool
 from stepscope.pod.intake import Gathered
 from stepscope.pod.suspects import Suspect
-from stepscope.records import dataclass
 
 F64 = NDArray[np.float64]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.pod.rows import pieces
-from stepscope.records import dataclass
 
 _MOST: Final = 1 << 62
 

@@ -7,7 +7,7 @@ The order in which they come does not matter.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from sys import intern
 from typing import Any, Final
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
 from stepscope.pod.rows import runs
-from stepscope.records import dataclass
 from stepscope.summary.summary import Summary, Who
 
 F64 = NDArray[np.float64]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I64, Bool
 from stepscope.pod.meetings import Meetings, Units
 from stepscope.pod.rows import runs
-from stepscope.records import dataclass
 
 F64 = NDArray[np.float64]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from stepscope import store
@@ -12,7 +13,6 @@ from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.encode import encode
-from stepscope.records import dataclass
 from stepscope.store.identify import XSPACE
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from stepscope.quantities import time_words
-from stepscope.records import dataclass
 from stepscope.session.session import Session
 
 MAX_TEXT: Final = 200

@@ -10,13 +10,13 @@ import sys
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import BoundedSemaphore, Event, Lock, Thread, Timer
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 
 from stepscope.errors import StepscopeError
 from stepscope.kernels.cores import cores
-from stepscope.records import dataclass
 from stepscope.sql.door import check_query, named_tables, refusal
 from stepscope.sql.run import table_frame, wrong_query
 from stepscope.sql.tables import TABLES

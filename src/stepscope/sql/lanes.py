@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from stepscope.columns import pyramid
 from stepscope.errors import UsageError
-from stepscope.records import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,7 +11,6 @@ import polars as pl
 
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
 from stepscope.summary.op_totals import op_totals
 from stepscope.summary.summary import (
     COMMUNICATORS,

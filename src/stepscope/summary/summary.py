@@ -5,11 +5,11 @@ Times are picoseconds on the recording's own clock, counted from ``Who.origin_ns
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
 
-from stepscope.records import dataclass
 from stepscope.summary import histogram
 from stepscope.tables.steps.attribution import PARTS
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from stepscope.columns import pivot
@@ -19,7 +21,6 @@ from stepscope.columns.space import (
     Bool,
     Space,
 )
-from stepscope.records import dataclass
 from stepscope.timeline.model import Timeline, Track
 
 #: What a viewer shows of bytes.

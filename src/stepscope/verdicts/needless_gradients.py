@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stepscope.records import dataclass
+from dataclasses import dataclass
+
 from stepscope.result import Place, ms
 from stepscope.tables.account.owners import CallSite
 from stepscope.tables.parts.gradients import RepeatedGradients, UnclaimedGradients, UnusedGraph

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from stepscope.quantities import time_words, written_out
-from stepscope.records import dataclass
 from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
 from stepscope.verdicts.sentences import chosen, key_of
 

@@ -10,10 +10,9 @@ in between.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import Enum
 from math import nan
-
-from stepscope.records import dataclass
 
 _VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")
 # What a person sees of a bottleneck: fields of ``Stage``.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stepscope.advice.evidence.processor_waits import processor_waits
-from stepscope.records import dataclass
 
 if TYPE_CHECKING:
     from stepscope.analysis.pod_viewer import PodViewer

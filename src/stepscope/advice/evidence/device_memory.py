@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from stepscope.records import dataclass
 
 if TYPE_CHECKING:
     from stepscope.analysis.memory_profile import MemoryProfile

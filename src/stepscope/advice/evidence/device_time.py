@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.render import silent, unknown
 from stepscope.advice.results import Results
-from stepscope.records import dataclass
 from stepscope.registry import Silence, Unknown
 from stepscope.tables.device.kernel_names import computes_in_64_bits, multiplies_no_matrices
 from stepscope.tables.device.short_names import short_name

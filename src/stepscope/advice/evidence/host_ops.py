@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from stepscope.records import dataclass
 from stepscope.result import Place
 
 if TYPE_CHECKING:

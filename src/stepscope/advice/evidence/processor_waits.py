@@ -7,13 +7,13 @@ what the others spend more, they wait.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stepscope.columns import distinct
 from stepscope.columns.space import F64
-from stepscope.records import dataclass
 
 if TYPE_CHECKING:
     from stepscope.analysis.pod_viewer import PodViewer

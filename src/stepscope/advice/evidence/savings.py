@@ -8,11 +8,10 @@ when all goes with it that can. How far the steps differ tells how well their me
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING, Final
 
-from stepscope.records import dataclass
 from stepscope.result import Finding
 
 if TYPE_CHECKING:

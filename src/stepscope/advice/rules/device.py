@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import isnan, nan, prod
 from typing import TYPE_CHECKING, Final
 
@@ -31,7 +32,6 @@ from stepscope.advice.evidence.offload import host_memory_ops
 from stepscope.advice.match import match
 from stepscope.advice.render import below, listed, silent, unknown
 from stepscope.advice.results import Results
-from stepscope.records import dataclass
 from stepscope.registry import Answer
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.tables.device.kernel_names import computes_in_64_bits

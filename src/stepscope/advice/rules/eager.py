@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,6 @@ from stepscope.advice.evidence.steps import replayed_frac
 from stepscope.advice.match import match
 from stepscope.advice.render import below, silent, unknown
 from stepscope.advice.results import Results
-from stepscope.records import dataclass
 from stepscope.registry import Answer, Silence
 from stepscope.result import Place, Ref
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,7 +18,6 @@ from stepscope.advice.match import match
 from stepscope.advice.render import below, silent, unknown
 from stepscope.advice.results import Results
 from stepscope.quantities import size_words
-from stepscope.records import dataclass
 from stepscope.registry import Answer
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names

@@ -12,14 +12,13 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from stepscope.capture.file import logdir as places
 from stepscope.capture.recorder import Note
 from stepscope.errors import CaptureError
-from stepscope.records import dataclass
 from stepscope.urls import is_url
 
 Pieces = Iterable[bytes | memoryview]

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,6 @@ from stepscope.capture.file.compact import child_environment
 from stepscope.formats.kineto.planes import to_xspace
 from stepscope.formats.kineto.reading.read import read
 from stepscope.formats.kineto.steps import StepCount, StepMark
-from stepscope.records import dataclass
 
 _SETTINGS: Final = "settings.json"
 _PLANES: Final = "planes"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from stepscope.formats.kineto.slices import Bool, Slices
 from stepscope.formats.xspace.plane_writer import PlaneWriter
-from stepscope.records import dataclass
 
 Value = int | float | str
 _OURS: Final = re.compile(r"(.*)#((?:[^#=]+=[^#]*)?)#", re.DOTALL)

@@ -9,6 +9,7 @@ the calls everywhere else in the file.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
@@ -19,7 +20,6 @@ from stepscope.columns import innermost
 from stepscope.formats.kineto.reading.args import NONE
 from stepscope.formats.kineto.slices import Slices, match
 from stepscope.formats.xspace.line_parts import by_place
-from stepscope.records import dataclass
 from stepscope.schema import names
 
 I64 = NDArray[np.int64]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
@@ -22,7 +22,6 @@ from stepscope.formats.xspace.cold_fields import DamageLog, Fields
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import by_place
 from stepscope.limits import current
-from stepscope.records import dataclass
 from stepscope.schema.xspace import Wire
 
 TITLE: Final = "a Perfetto trace"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +21,6 @@ from stepscope.formats.launched.recorded import (
     launch_numbers,
 )
 from stepscope.formats.xspace.plane_writer import Value
-from stepscope.records import dataclass
 from stepscope.schema import names as stats
 
 #: What such files cannot hold.

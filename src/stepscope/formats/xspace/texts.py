@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from stepscope.formats.xspace.cold_fields import Fields
 from stepscope.limits import MAX_NAME_CHARS, cut_name
-from stepscope.records import dataclass
 from stepscope.utf8 import text_of
 
 

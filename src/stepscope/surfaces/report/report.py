@@ -8,6 +8,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,6 @@ import numpy as np
 from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
-from stepscope.records import dataclass
 from stepscope.session import Session
 from stepscope.surfaces.brought_names import brought
 from stepscope.surfaces.format import clean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy as np
 from stepscope.columns import distinct_keys, rows_of, sum_labels, sweep_pieces, union_spans
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I32, I64, U8, Bool
-from stepscope.records import dataclass
 from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
 from stepscope.tables.core.op_scopes import layer_of, routine_of, scopes_of
 from stepscope.tables.core.presence import entries_shaped

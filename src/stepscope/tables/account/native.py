@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from stepscope.columns import among, distinct_keys, look_up, union_spans
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I32, I64, U8, Bool, Line
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, is_collective_call

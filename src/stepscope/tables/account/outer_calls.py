@@ -7,9 +7,8 @@ each too small to be named: what a person would leave out is the call.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from stepscope.records import dataclass
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, Owner, site_of
 from stepscope.tables.core.thresholds import DEEPEST, SOME_FRAC

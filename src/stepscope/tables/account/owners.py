@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.account import (
     COMPUTED,

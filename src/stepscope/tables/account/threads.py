@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns import distinct, distinct_keys, stats_by_name, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool, Line
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.core.interval_overlap import common_spans, covered

@@ -7,13 +7,12 @@ TPUs of all hosts count.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.collectives.dcn_ops import (
     DcnCollective,

@@ -8,6 +8,7 @@ the file, and the line a function was at as ``$file.py:15`` inside of it.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -15,7 +16,6 @@ import numpy as np
 from stepscope.columns import metadata_stats_by_name, nest, rows_of, union_spans
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64, U8, Bool
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.interval_overlap import covered

@@ -8,9 +8,9 @@ into the paths, and a model's own name is in front of all.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-from stepscope.records import dataclass
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.ops.framework_totals import OpTotals
 

@@ -9,6 +9,7 @@ unclaimed (``unclaimed_gradients``).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct, distinct_keys, rows_of, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, Owner, site_of, time_by_family

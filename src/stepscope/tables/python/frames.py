@@ -8,13 +8,12 @@ and our tracer on planes of their own, with the file's path.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stepscope.columns import distinct, distinct_keys, rows_of
 from stepscope.columns.space import I64, U8, Bool
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.installed import (
     FRAMEWORK_FOLDER,

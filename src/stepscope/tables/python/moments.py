@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from stepscope.columns import nest
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64
 from stepscope.kernels import core
-from stepscope.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

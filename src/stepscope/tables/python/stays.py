@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns.space import I64, Bool
-from stepscope.records import dataclass
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.thresholds import DEEPEST
 from stepscope.tables.python.frames import Frames

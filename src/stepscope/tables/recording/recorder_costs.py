@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import nan
 from typing import Final
 
@@ -10,7 +11,6 @@ import numpy as np
 from stepscope.columns import pivot
 from stepscope.columns.space import Line
 from stepscope.errors import DecodeError
-from stepscope.records import dataclass
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.schema.xspace import ProfileOptions

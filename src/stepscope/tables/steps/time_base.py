@@ -8,12 +8,11 @@ account takes the whole recording for its only step, less what the recorder itse
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
-from stepscope.records import dataclass
 from stepscope.tables.core.profile import Host, Profile, StepsOf, TimeBase, derived
 from stepscope.tables.core.time_spans import TimeSpans
 from stepscope.tables.steps.session import aligned_steps, session_steps

@@ -9,8 +9,7 @@ attention is causal, and the addition of a bias. Bytes are each input and output
 from __future__ import annotations
 
 import math
-
-from stepscope.records import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

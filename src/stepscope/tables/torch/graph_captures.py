@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -16,7 +17,6 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.limits import json_value
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.presence import entries_named, entries_shaped
 from stepscope.tables.core.processes import correlation_ids

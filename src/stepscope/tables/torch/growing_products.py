@@ -10,13 +10,13 @@ the pass before could be kept.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import rows_of
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived

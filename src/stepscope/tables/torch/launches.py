@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events

@@ -6,13 +6,13 @@ begins; what its thread launches until then belongs to it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import nest
 from stepscope.columns.space import DATA_OCCURRENCES, I64
-from stepscope.records import dataclass
 from stepscope.schema.serving_marks import SGLANG_STEP, VLLM_STEP
 from stepscope.tables.core.group_unions import union_by_group
 from stepscope.tables.core.planes import PlaneKind, planes

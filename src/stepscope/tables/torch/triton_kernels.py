@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from math import nan
 from typing import Any, Final
 
@@ -10,7 +11,6 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.limits import json_value
-from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_shaped

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import nan
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
-from stepscope.records import dataclass
 from stepscope.tables.collectives.operations import CollectiveEvents
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Profile
