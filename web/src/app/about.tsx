@@ -7,6 +7,7 @@ import { bytes, MISSING, moment, plural } from "../base/format.ts";
 import { OverviewRun } from "../tools/overview_page/this_run.tsx";
 import { Facts } from "../widgets/facts.tsx";
 import { Hint } from "../widgets/notice.tsx";
+import { PlainTable } from "../widgets/plain_table.tsx";
 import { useAnswer } from "./state/answer.ts";
 import { loadSession, pageHref, route, session } from "./state/shell.ts";
 
@@ -99,35 +100,20 @@ export function FileList({ files, notes, root }: FileListProps) {
       </header>
       <details class="few-steps" open={files.length <= MOST_FILES || troubled}>
         <summary>Show all files</summary>
-        <table class="plain-table">
-          <thead>
-            <tr>
-              <th scope="col">File</th>
-              <th scope="col" class="numeric">
-                Size
-              </th>
-              <th scope="col">State</th>
-              <th scope="col">Reason and hint</th>
-            </tr>
-          </thead>
-          <tbody>
-            {files.map((file) => (
-              <tr key={file.path}>
-                <td>
-                  <code>{below(file.path, root)}</code>
-                </td>
-                <td class="numeric">{file.bytes < 0 ? MISSING : bytes(file.bytes)}</td>
-                <td>
-                  <span class={`mark state-${file.state}`}>{STATES[file.state]}</span>
-                </td>
-                <td>
-                  {file.reason}
-                  {file.hint && <span class="quiet"> {file.hint}</span>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable
+          named={false}
+          heads={["File", "Size", "State", "Reason and hint"]}
+          isNumeric={(column) => column === 1}
+          rows={files.map((file) => [
+            <code>{below(file.path, root)}</code>,
+            file.bytes < 0 ? MISSING : bytes(file.bytes),
+            <span class={`mark state-${file.state}`}>{STATES[file.state]}</span>,
+            <>
+              {file.reason}
+              {file.hint && <span class="quiet"> {file.hint}</span>}
+            </>,
+          ])}
+        />
       </details>
       {notes.length > 0 && (
         <ul class="notes quiet">

@@ -17,6 +17,7 @@ import {
   SWITCH,
 } from "../engine/capture_request.ts";
 import { Dialog } from "../widgets/overlay/dialog.tsx";
+import { PlainTable } from "../widgets/plain_table.tsx";
 import { Segments } from "../widgets/segments.tsx";
 import {
   capture,
@@ -297,42 +298,27 @@ function phaseOf(worker: CaptureWorkerInfo): string {
 function Course({ info }: { info: CaptureInfo }) {
   return (
     <section class="capture-course">
-      <table class="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">Worker</th>
-            <th scope="col">State</th>
-            <th scope="col" class="numeric">
-              Events
-            </th>
-            <th scope="col" class="numeric">
-              Size
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {info.workers.map((worker) => (
-            <tr key={worker.address}>
-              <td>
-                <code>{worker.address}</code>
-              </td>
-              <td>
-                {phaseOf(worker)}
-                {[worker.error, worker.hint, ...worker.notes].map(
-                  (text) =>
-                    text && (
-                      <p key={text} class="quiet">
-                        {text}
-                      </p>
-                    ),
-                )}
-              </td>
-              <td class="numeric">{worker.events === null ? MISSING : count(worker.events)}</td>
-              <td class="numeric">{worker.bytes === null ? MISSING : bytes(worker.bytes)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        named={false}
+        heads={["Worker", "State", "Events", "Size"]}
+        isNumeric={(column) => column > 1}
+        rows={info.workers.map((worker) => [
+          <code>{worker.address}</code>,
+          <>
+            {phaseOf(worker)}
+            {[worker.error, worker.hint, ...worker.notes].map(
+              (text) =>
+                text && (
+                  <p key={text} class="quiet">
+                    {text}
+                  </p>
+                ),
+            )}
+          </>,
+          worker.events === null ? MISSING : count(worker.events),
+          worker.bytes === null ? MISSING : bytes(worker.bytes),
+        ])}
+      />
       {info.notes.map((note) => (
         <p key={note}>{note}</p>
       ))}

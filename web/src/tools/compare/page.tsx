@@ -13,6 +13,7 @@ import { WaterfallChart } from "../../widgets/charts/waterfall_chart.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
+import { TableSection } from "../sections/table_section.tsx";
 import { useTable } from "../sections/tool_page.tsx";
 import { AskForBaseline, Baseline, otherHardware, SwapSides } from "./baseline.tsx";
 import type { CompareProps } from "./props.ts";
@@ -22,6 +23,22 @@ import { StartsMenu, StartsTable, startFigures } from "./starts.tsx";
 type Parts = TableOf<ComparisonPartRow>;
 
 const MOST_BARS = 9;
+
+const WORKERS = [
+  [
+    "worker_times",
+    "Workers",
+    ["worker", "workers"],
+    "Each worker's own part of the step, and how long it waits for slower workers",
+  ],
+  ["suspects", "Who makes the others wait", ["suspect", "suspects"]],
+  ["slowest_worker_parts", "For the worker the others wait for", ["part", "parts"]],
+] as const;
+const LEVELS = [
+  ["lines", "By line", ["function", "functions"]],
+  ["modules", "By module", ["module", "modules"]],
+  ["kernels", "By kernel", ["kernel", "kernels"]],
+] as const;
 
 export function Compare(props: CompareProps) {
   const { result, params } = props;
@@ -45,10 +62,11 @@ export function Compare(props: CompareProps) {
       <RunSeries {...props} />
       <Difference {...props} field="step_parts" title="Where the step changed" />
       <Difference {...props} field="parts" title="What changed" />
-      <Workers {...props} />
-      <Level {...props} field="lines" title="By line" noun={["function", "functions"]} />
-      <Level {...props} field="modules" title="By module" noun={["module", "modules"]} />
-      <Level {...props} field="kernels" title="By kernel" noun={["kernel", "kernels"]} />
+      {result.worker_times.rows > 0 &&
+        WORKERS.map((level) => <Level key={level[0]} {...props} level={level} />)}
+      {LEVELS.map((level) => (
+        <Level key={level[0]} {...props} level={level} />
+      ))}
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );
@@ -205,50 +223,11 @@ function changes(parts: Parts): { name: string; delta: number }[] {
 }
 
 interface LevelProps extends CompareProps {
-  readonly field: "lines" | "modules" | "kernels" | "slowest_worker_parts" | "suspects";
-  readonly title: string;
-  readonly noun: readonly [string, string];
+  readonly level: (typeof WORKERS | typeof LEVELS)[number];
 }
 
 function Level(props: LevelProps) {
-  const { result, field, title, noun } = props;
-  const binding = useTable(props, field, result[field]);
-  if (binding.table.rows === 0) return null;
-  return (
-    <section>
-      <h2>{title}</h2>
-      <Grid {...binding} label={title} noun={noun} maxRows={12} />
-    </section>
-  );
-}
-
-/** Of runs of several workers: who needs how long, and what the slowest does longer. */
-function Workers(props: CompareProps) {
-  const binding = useTable(props, "worker_times", props.result.worker_times);
-  if (binding.table.rows === 0) return null;
-  return (
-    <>
-      <section>
-        <header class="section-head">
-          <h2>Workers</h2>
-          <p class="quiet">
-            Each worker's own part of the step, and how long it waits for slower workers.
-          </p>
-        </header>
-        <Grid {...binding} label="Workers" noun={["worker", "workers"]} maxRows={12} />
-      </section>
-      <Level
-        {...props}
-        field="suspects"
-        title="Who makes the others wait"
-        noun={["suspect", "suspects"]}
-      />
-      <Level
-        {...props}
-        field="slowest_worker_parts"
-        title="For the worker the others wait for"
-        noun={["part", "parts"]}
-      />
-    </>
-  );
+  const [field, title, noun, note = ""] = props.level;
+  const source = props.result[field];
+  return <TableSection {...props} {...{ field, title, noun, note, source }} sums constants />;
 }

@@ -3,14 +3,10 @@
 import { textsOf } from "../../api/columns.ts";
 import type { DeviceIdle as IdleResult } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent } from "../../base/format.ts";
-import { withUnits } from "../../base/text.ts";
-import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { TopBars } from "../../widgets/charts/top_bars.tsx";
-import { type Fact, Figures } from "../../widgets/facts.tsx";
-import { Grid } from "../../widgets/grid/grid.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
+import type { Fact } from "../../widgets/facts.tsx";
+import { BarSection, ToolFrame } from "../sections/frame.tsx";
 import { TableSection } from "../sections/table_section.tsx";
-import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 type IdleProps = ToolPageProps<IdleResult>;
 
@@ -70,12 +66,17 @@ const TABLES = [
 export function DeviceIdle(props: IdleProps) {
   const { result } = props;
   return (
-    <div class="tool-page">
-      <header class="answer">
-        <h2>{withUnits(result.headline)}</h2>
-      </header>
-      <Figures figures={figures(result)} />
-      <Causes {...props} />
+    <ToolFrame headline={result.headline} figures={figures(result)} result={result}>
+      <BarSection
+        {...props}
+        field="causes"
+        source={result.causes}
+        title="What the host does in that time"
+        note="idle time, split by what the host does; shares are of all the time"
+        noun={["cause", "causes"]}
+        bars={causeBars(result)}
+        none="Devices are never idle in that time."
+      />
       {TABLES.map(([field, title, note, none, noun]) => (
         <TableSection
           key={field}
@@ -86,8 +87,7 @@ export function DeviceIdle(props: IdleProps) {
           source={result[field]}
         />
       ))}
-      <Diagnostics diagnostics={result.diagnostics} />
-    </div>
+    </ToolFrame>
   );
 }
 
@@ -115,33 +115,12 @@ function figures(result: IdleResult): Fact[] {
   ];
 }
 
-function Causes(props: IdleProps) {
-  const { result } = props;
-  const binding = useTable(props, "causes", result.causes);
-  const { label, idle_ms: times, step_frac: shares } = result.causes.columns;
-  const bars = textsOf(label)
-    .map((name, row) => ({
-      label: name,
-      value: times[row] ?? 0,
-      text: `${duration(times[row] ?? 0, "ms")}, ${percent(shares[row] ?? 0)}`,
+function causeBars({ causes: { columns } }: IdleResult) {
+  return textsOf(columns.label)
+    .map((label, row) => ({
+      label,
+      value: columns.idle_ms[row] ?? 0,
+      text: `${duration(columns.idle_ms[row] ?? 0, "ms")}, ${percent(columns.step_frac[row] ?? 0)}`,
     }))
     .filter((bar) => bar.value > 0);
-  if (bars.length === 0) {
-    return (
-      <section>
-        <h2>Meanwhile</h2>
-        <p class="quiet">Devices are never idle in that time.</p>
-      </section>
-    );
-  }
-  return (
-    <ChartFrame
-      title="What the host does in that time"
-      note="idle time, split by what the host does; shares are of all the time"
-      file={`${result.session} device idle`}
-      table={() => <Grid {...binding} label="Causes of idle time" noun={["cause", "causes"]} />}
-    >
-      <TopBars bars={bars} label="Idle time by cause" />
-    </ChartFrame>
-  );
 }

@@ -8,14 +8,9 @@ import { cellText } from "../../engine/table/cell_text.ts";
 import { columnOf, type Table, wordAt } from "../../engine/table/table.ts";
 import { ShareBars } from "../../widgets/charts/share_bars.tsx";
 import { type Fact, Facts } from "../../widgets/facts.tsx";
-import { Grid } from "../../widgets/grid/grid.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
-import {
-  type ToolPageProps,
-  useFirst,
-  useTable,
-  useWithoutConstants,
-} from "../sections/tool_page.tsx";
+import { TableSection } from "../sections/table_section.tsx";
+import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
 type OpStatsProps = ToolPageProps<FrameworkOpStats>;
 type Side = "host" | "device";
@@ -42,13 +37,7 @@ const OF_DEVICE = ["device_self_time_frac", "device_cumulative_frac"];
 
 export function OpStats(props: OpStatsProps) {
   const { result } = props;
-  const { binding: ops, said } = useWithoutConstants(
-    useFirst(
-      useTable(props, "ops", result.ops),
-      FIRST,
-      idleColumns(result, props.query.where || "both"),
-    ),
-  );
+  const { table } = useTable(props, "ops", result.ops);
   const byType = props.query.group_by === "type";
   return (
     <div class="op-stats">
@@ -56,22 +45,22 @@ export function OpStats(props: OpStatsProps) {
         {(["device", "host"] as const)
           .filter((side) => isAsked(side, props.query.where))
           .map((side) => (
-            <SideBars key={side} side={side} table={ops.table} byType={byType} {...props} />
+            <SideBars key={side} side={side} table={table} byType={byType} {...props} />
           ))}
       </div>
-      <section>
-        <header class="section-head">
-          <h2>{byType ? "Op types" : "Ops"}</h2>
-          <p class="quiet">
-            Self time excludes nested ops; total time includes them.{said && ` ${said}.`}
-          </p>
-        </header>
-        {ops.table.rows > 0 ? (
-          <Grid {...ops} label="Ops" noun={byType ? ["op type", "op types"] : ["op", "ops"]} />
-        ) : (
-          <p class="quiet">No framework op was recorded on {sideWords(props.query.where)}.</p>
-        )}
-      </section>
+      <TableSection
+        {...props}
+        field="ops"
+        title={byType ? "Op types" : "Ops"}
+        label="Ops"
+        note="Self time excludes nested ops; total time includes them"
+        none={`No framework op was recorded on ${sideWords(props.query.where)}.`}
+        noun={byType ? ["op type", "op types"] : ["op", "ops"]}
+        source={result.ops}
+        first={FIRST}
+        hidden={idleColumns(result, props.query.where || "both")}
+        main
+      />
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );

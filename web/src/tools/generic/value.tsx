@@ -6,6 +6,7 @@ import { fieldLabel, fieldMeaning, fieldText, type Labels, type Words } from "..
 import { isPart, partsFor } from "../../base/parts.ts";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { Facts } from "../../widgets/facts.tsx";
+import { PlainTable } from "../../widgets/plain_table.tsx";
 import { Prose } from "../sections/prose.tsx";
 import type { ToolPageProps } from "../sections/tool_page.tsx";
 import { TableField } from "./table.tsx";
@@ -118,30 +119,15 @@ interface NamedRecordsProps {
 function NamedRecords({ records, labels, words }: NamedRecordsProps) {
   const fields = Object.keys(Object.values(records)[0] ?? {});
   return (
-    <table class="plain-table compact">
-      <thead>
-        <tr>
-          <td />
-          {fields.map((field) => (
-            <th key={field} scope="col" class="numeric">
-              {fieldLabel(labels, field)}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {Object.entries(records).map(([key, record]) => (
-          <tr key={key}>
-            <th scope="row">{fieldLabel(labels, key)}</th>
-            {fields.map((field) => (
-              <td key={field} class="numeric">
-                {fieldText(field, record[field], key, words)}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <PlainTable
+      kind="compact"
+      heads={["", ...fields.map((field) => fieldLabel(labels, field))]}
+      isNumeric={(column) => column > 0}
+      rows={Object.entries(records).map(([key, record]) => [
+        fieldLabel(labels, key),
+        ...fields.map((field) => fieldText(field, record[field], key, words)),
+      ])}
+    />
   );
 }
 
@@ -232,28 +218,14 @@ interface SideBySideProps {
 function SideBySide({ records, fields, labels, words }: SideBySideProps) {
   const [title, ...rest] = fields;
   return (
-    <table class="plain-table compact">
-      <thead>
-        <tr>
-          <td />
-          {records.map((record, index) => (
-            <th key={index} scope="col">
-              {title && fieldText(title, record[title], "", words)}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rest.map((field) => (
-          <tr key={field}>
-            <th scope="row">{fieldLabel(labels, field)}</th>
-            {records.map((record, index) => (
-              <td key={index}>{fieldText(field, record[field], "", words)}</td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <PlainTable
+      kind="compact"
+      heads={["", ...records.map((record) => title && fieldText(title, record[title], "", words))]}
+      rows={rest.map((field) => [
+        fieldLabel(labels, field),
+        ...records.map((record) => fieldText(field, record[field], "", words)),
+      ])}
+    />
   );
 }
 
@@ -264,32 +236,24 @@ function RecordTable(props: ValueProps & { readonly records: readonly FlatRecord
   const numeric = (field: string) =>
     records.every((record) => record[field] === null || typeof record[field] === "number");
   return (
-    <table class="plain-table">
-      <thead>
-        <tr>
-          {fields.map((field) => (
-            <th key={field} scope="col" class={numeric(field) ? "numeric" : ""}>
-              {fieldLabel(labels, field)}
-              {fieldMeaning(field).kind === "ratio" && " share"}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {records.map((record, index) => (
-          <tr key={index}>
-            {fields.map((field) => (
-              <td key={field} class={numeric(field) ? "numeric" : ""}>
-                {isLong(record[field]) ? (
-                  <Prose {...props} text={String(record[field])} />
-                ) : (
-                  fieldText(field, record[field], "", words)
-                )}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <PlainTable
+      named={false}
+      heads={fields.map((field) => (
+        <>
+          {fieldLabel(labels, field)}
+          {fieldMeaning(field).kind === "ratio" && " share"}
+        </>
+      ))}
+      isNumeric={(column) => numeric(fields[column] ?? "")}
+      rows={records.map((record) =>
+        fields.map((field) =>
+          isLong(record[field]) ? (
+            <Prose {...props} text={String(record[field])} />
+          ) : (
+            fieldText(field, record[field], "", words)
+          ),
+        ),
+      )}
+    />
   );
 }

@@ -1,26 +1,17 @@
 /** HLO ops: which kinds and which ops take the time, what bounds them, what is recomputed. */
 
-import { useMemo } from "preact/hooks";
-import { numbersOf, textsOf } from "../../api/columns.ts";
+import { textsOf } from "../../api/columns.ts";
 import type { HloStats as HloResult } from "../../api/types.gen.ts";
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
-import { withUnits } from "../../base/text.ts";
-import { largestSectors } from "../../engine/charts/largest_shares.ts";
-import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { ShareBars } from "../../widgets/charts/share_bars.tsx";
-import { type Fact, Figures } from "../../widgets/facts.tsx";
-import { Grid } from "../../widgets/grid/grid.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
-import {
-  type ToolPageProps,
-  useFirst,
-  useTable,
-  useWithoutConstants,
-} from "../sections/tool_page.tsx";
+import type { Fact } from "../../widgets/facts.tsx";
+import { ShareSection, ToolFrame } from "../sections/frame.tsx";
+import { TableSection } from "../sections/table_section.tsx";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 type HloProps = ToolPageProps<HloResult>;
 
-const MOST_SECTORS = 8;
+const OP = ["op", "ops"] as const;
+const CATEGORY = ["category", "categories"] as const;
 const FIRST = [
   "rank",
   "hlo_op",
@@ -40,52 +31,45 @@ const FIRST = [
 
 export function HloStats(props: HloProps) {
   const { result } = props;
-  const { binding: ops, said } = useWithoutConstants(
-    useFirst(useTable(props, "ops", result.ops), FIRST),
-  );
+  const { categories, ops, rematerialised } = result;
+  const rings = [
+    ["categories", "By category", categories, categories.columns.category, CATEGORY],
+    ["ops", "By op", ops, ops.columns.hlo_op, OP],
+    [
+      "rematerialised",
+      "Recomputed to save memory",
+      rematerialised,
+      rematerialised.columns.category,
+      CATEGORY,
+    ],
+  ] as const;
   return (
-    <div class="tool-page">
-      <header class="answer">
-        <h2>{withUnits(headline(result))}</h2>
-      </header>
-      <Figures figures={figures(result)} />
+    <ToolFrame headline={headline(result)} figures={figures(result)} result={result}>
       <div class="chart-pair">
-        <TimeRing
-          {...props}
-          title="By category"
-          field="categories"
-          names={result.categories.columns.category}
-          times={result.categories.columns.self_time_us}
-          noun={["category", "categories"]}
-        />
-        <TimeRing
-          {...props}
-          title="By op"
-          field="ops"
-          names={result.ops.columns.hlo_op}
-          times={result.ops.columns.self_time_us}
-          noun={["op", "ops"]}
-        />
-        {result.rematerialised.rows > 1 && (
-          <TimeRing
-            {...props}
-            title="Recomputed to save memory"
-            field="rematerialised"
-            names={result.rematerialised.columns.category}
-            times={result.rematerialised.columns.self_time_us}
-            noun={["kind", "kinds"]}
-          />
-        )}
+        {rings
+          .filter(([field, , source]) => field !== "rematerialised" || source.rows > 1)
+          .map(([field, title, source, names, noun]) => (
+            <ShareSection
+              key={field}
+              {...props}
+              {...{ field, title, source, noun }}
+              note="by self time"
+              names={textsOf(names)}
+              timesUs={source.columns.self_time_us}
+            />
+          ))}
       </div>
-      <section>
-        <header class="section-head">
-          <h2>HLO ops</h2>
-          <p class="quiet">{said}</p>
-        </header>
-        <Grid {...ops} label="HLO ops" noun={["op", "ops"]} />
-      </section>
-      <Diagnostics diagnostics={result.diagnostics} />
-    </div>
+      <TableSection
+        {...props}
+        field="ops"
+        title="HLO ops"
+        none=""
+        noun={OP}
+        source={ops}
+        first={FIRST}
+        main
+      />
+    </ToolFrame>
   );
 }
 
@@ -120,42 +104,4 @@ function figures(result: HloResult): Fact[] {
       note: plural(result.categories.rows, "category", "categories"),
     },
   ];
-}
-
-interface TimeRingProps extends HloProps {
-  readonly title: string;
-  readonly field: "categories" | "ops" | "rematerialised";
-  readonly names: readonly (string | null)[];
-  readonly times: readonly (number | null)[];
-  readonly noun: readonly [string, string];
-}
-
-function TimeRing(props: TimeRingProps) {
-  const { title, field, names, times, noun, result } = props;
-  const binding = useTable(props, field, result[field], `ring.${field}`);
-  const sectors = useMemo(() => {
-    const values = numbersOf(times);
-    const shares = textsOf(names).map((label, row) => ({
-      label: label || "(no name)",
-      value: values[row] as number,
-    }));
-    return largestSectors(shares, MOST_SECTORS);
-  }, [result]);
-  if (sectors.total <= 0) return null;
-  return (
-    <ChartFrame
-      title={title}
-      note="by self time"
-      file={`${result.session} HLO ${title}`}
-      table={() => <Grid {...binding} label={title} noun={noun} maxRows={10} plain />}
-    >
-      <ShareBars
-        title={title}
-        headless
-        sectors={sectors}
-        show={(value) => duration(value, "µs")}
-        noun={noun}
-      />
-    </ChartFrame>
-  );
 }

@@ -9,6 +9,7 @@ import type { FlameAnswer } from "../../base/timeline.ts";
 import { flameChange } from "../../engine/flame/change.ts";
 import { CHOSEN, neighbours } from "../../engine/flame/sandwich.ts";
 import { FlameTree } from "../../widgets/charts/flame_tree.tsx";
+import { PlainTable } from "../../widgets/plain_table.tsx";
 import { type Asked, useAsked } from "./asked.ts";
 
 const MOST_NAMES = 40;
@@ -96,37 +97,23 @@ function Side({ title, none, answer, categories, onOf }: SideProps) {
             onRoot={(row) => setZoom({ answer, row: Math.max(CHOSEN, row) })}
           />
           <section class="sandwich-names" tabIndex={0} aria-label={`${title}, times`}>
-            <table class="plain-table compact">
-              <thead>
-                <tr>
-                  <th scope="col">{title === "Callers" ? "Called by" : "Calls"}</th>
-                  <th scope="col" class="numeric">
-                    Time
-                  </th>
-                  <th scope="col" class="numeric">
-                    Share
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.slice(0, MOST_NAMES).map((row) => (
-                  <tr key={row}>
-                    <th scope="row">
-                      <button
-                        type="button"
-                        class="link"
-                        title={visible(answer.name[row] ?? "")}
-                        onClick={() => onOf(answer.name[row] ?? "")}
-                      >
-                        {shortName(visible(answer.name[row] ?? "")) || "(no name)"}
-                      </button>
-                    </th>
-                    <td class="numeric">{duration(answer.total_ps[row] ?? 0, "ps")}</td>
-                    <td class="numeric">{percent((answer.total_ps[row] ?? 0) / whole)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+            <PlainTable
+              kind="compact"
+              heads={[title === "Callers" ? "Called by" : "Calls", "Time", "Share"]}
+              isNumeric={(column) => column > 0}
+              rows={rows.slice(0, MOST_NAMES).map((row) => [
+                <button
+                  type="button"
+                  class="link"
+                  title={visible(answer.name[row] ?? "")}
+                  onClick={() => onOf(answer.name[row] ?? "")}
+                >
+                  {shortName(visible(answer.name[row] ?? "")) || "(no name)"}
+                </button>,
+                duration(answer.total_ps[row] ?? 0, "ps"),
+                percent((answer.total_ps[row] ?? 0) / whole),
+              ])}
+            />
           </section>
         </div>
       )}

@@ -21,6 +21,7 @@ import { eventIdParams } from "../../engine/timeline/links.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { FlameChart } from "../../widgets/charts/flame_chart.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
+import { PlainTable } from "../../widgets/plain_table.tsx";
 import type { ToolPageProps } from "../sections/tool_page.tsx";
 import { useAsked } from "./asked.ts";
 import { Sandwich } from "./sandwich.tsx";
@@ -118,36 +119,19 @@ function ByName({ scope, question, most = MOST_NAMES, onName }: ByNameProps) {
   rows.sort((a, b) => (self[b] ?? 0) - (self[a] ?? 0));
   return (
     <section class="host-names" tabIndex={0} aria-label="Times by name">
-      <table class="plain-table compact">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col" class="numeric">
-              Self time
-            </th>
-            {before && (
-              <th scope="col" class="numeric">
-                Before
-              </th>
-            )}
-            <th scope="col" class="numeric">
-              Events
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, most).map((row) => (
-            <tr key={row}>
-              <th scope="row">
-                <NameCell name={name[row] ?? ""} onName={onName} />
-              </th>
-              <td class="numeric">{duration(self[row] ?? 0, "ps")}</td>
-              {before && <td class="numeric">{duration(before[row] ?? 0, "ps")}</td>}
-              <td class="numeric">{count(events[row] ?? 0)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        kind="compact"
+        heads={["Name", "Self time", ...(before ? ["Before"] : []), "Events"]}
+        isNumeric={(column) => column > 0}
+        rows={rows
+          .slice(0, most)
+          .map((row) => [
+            <NameCell name={name[row] ?? ""} onName={onName} />,
+            duration(self[row] ?? 0, "ps"),
+            ...(before ? [duration(before[row] ?? 0, "ps")] : []),
+            count(events[row] ?? 0),
+          ])}
+      />
     </section>
   );
 }

@@ -4,17 +4,17 @@ import { useMemo } from "preact/hooks";
 import { numbersOf, textsOf } from "../../api/columns.ts";
 import type { InferenceProfile as InferenceResult } from "../../api/types.gen.ts";
 import { count, duration, percent, plural, significant } from "../../base/format.ts";
-import { withUnits } from "../../base/text.ts";
 import { momentTicks, shareTicks } from "../../engine/axes/ticks.ts";
 import { greatest } from "../../engine/charts/curve.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { type Line, LineChart, LineKey } from "../../widgets/charts/line_chart.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
-import { type Fact, Figures } from "../../widgets/facts.tsx";
+import type { Fact } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
-import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
+import { ToolFrame } from "../sections/frame.tsx";
+import { TableSection } from "../sections/table_section.tsx";
+import { useTable } from "../sections/tool_page.tsx";
 import { Batches } from "./batches.tsx";
 import { type InferenceProps, timeOf } from "./props.ts";
 
@@ -23,26 +23,35 @@ const US_PER_MS = 1000;
 
 export function InferenceProfile(props: InferenceProps) {
   const { result } = props;
-  const { binding: models, said } = useWithoutConstants(useTable(props, "models", result.models));
   return (
-    <div class="tool-page">
-      <header class="answer">
-        <h2>{withUnits(headline(result))}</h2>
-        <ModelPicker {...props} />
-      </header>
-      <Figures figures={figures(result)} />
+    <ToolFrame
+      headline={headline(result)}
+      figures={figures(result)}
+      result={result}
+      picker={<ModelPicker {...props} />}
+    >
       <Latencies {...props} />
       <Batches {...props} />
-      <section>
-        <header class="section-head">
-          <h2>Models</h2>
-          <p class="quiet">{said}</p>
-        </header>
-        <Grid {...models} label="Models" noun={["model", "models"]} sums={false} maxRows={10} />
-      </section>
-      <Requests {...props} />
-      <Diagnostics diagnostics={result.diagnostics} />
-    </div>
+      <TableSection
+        {...props}
+        field="models"
+        title="Models"
+        none=""
+        noun={["model", "models"]}
+        source={result.models}
+      />
+      <TableSection
+        {...props}
+        field="requests"
+        title="Requests"
+        note="Devices at work for several requests at once count for each"
+        none=""
+        noun={["request", "requests"]}
+        source={result.requests}
+        main
+        sums={false}
+      />
+    </ToolFrame>
   );
 }
 
@@ -211,17 +220,4 @@ function copies({ requests: { columns } }: InferenceResult, row: number): string
   const [to, from] = [columns.host_to_device_us[row], columns.device_to_host_us[row]];
   if (to == null && from == null) return "";
   return `${timeOf(to)} to the device, ${timeOf(from)} back`;
-}
-
-function Requests(props: InferenceProps) {
-  const { binding, said } = useWithoutConstants(useTable(props, "requests", props.result.requests));
-  return (
-    <section>
-      <header class="section-head">
-        <h2>Requests</h2>
-        <p class="quiet">Devices at work for several requests at once count for each. {said}</p>
-      </header>
-      <Grid {...binding} label="Requests" noun={["request", "requests"]} sums={false} />
-    </section>
-  );
 }

@@ -9,11 +9,12 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
-import { Grid } from "../../widgets/grid/grid.tsx";
+import { PlainTable } from "../../widgets/plain_table.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
 import { StepSection } from "../sections/step_section.tsx";
-import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
+import { TableSection } from "../sections/table_section.tsx";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 type InputProps = ToolPageProps<InputPipelineAnalyzer>;
 
@@ -45,8 +46,27 @@ export function InputPipeline(props: InputProps) {
         />
       )}
       <HostSide {...props} />
-      <InputOps {...props} />
-      <Hosts {...props} />
+      <TableSection
+        {...props}
+        field="input_ops"
+        title="Input ops"
+        note="Self time excludes input ops nested on the same thread."
+        none="None was recorded."
+        noun={["input op", "input ops"]}
+        source={result.input_ops}
+        main
+        constants
+      />
+      {result.host_table.rows > 1 && (
+        <TableSection
+          {...props}
+          field="host_table"
+          title="Hosts"
+          noun={["host", "hosts"]}
+          source={result.host_table}
+          constants
+        />
+      )}
       <Diagnostics diagnostics={result.diagnostics} />
     </div>
   );
@@ -163,7 +183,18 @@ function HostSide(props: InputProps) {
         title="What the host does for input"
         note="self time of input ops on all threads, over the whole recording"
         file={`${result.session} input host time`}
-        table={() => <HostTable {...props} />}
+        table={() => (
+          <PlainTable
+            heads={["Category", "Self time", "Share", "Meaning"]}
+            isNumeric={(column) => column === 1 || column === 2}
+            rows={result.host_breakdown.map((each) => [
+              each.category,
+              each.self_time_ms === null ? MISSING : duration(each.self_time_ms, "ms"),
+              each.self_time_frac === null ? MISSING : percent(each.self_time_frac),
+              each.what,
+            ])}
+          />
+        )}
       >
         <TopBars bars={bars} label="Host input time by category" />
       </ChartFrame>
@@ -181,67 +212,5 @@ function HostSide(props: InputProps) {
         </dl>
       </section>
     </>
-  );
-}
-
-function HostTable({ result }: InputProps) {
-  return (
-    <table class="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">Category</th>
-          <th scope="col" class="numeric">
-            Self time
-          </th>
-          <th scope="col" class="numeric">
-            Share
-          </th>
-          <th scope="col">Meaning</th>
-        </tr>
-      </thead>
-      <tbody>
-        {result.host_breakdown.map((each) => (
-          <tr key={each.category}>
-            <th scope="row">{each.category}</th>
-            <td class="numeric">
-              {each.self_time_ms === null ? MISSING : duration(each.self_time_ms, "ms")}
-            </td>
-            <td class="numeric">
-              {each.self_time_frac === null ? MISSING : percent(each.self_time_frac)}
-            </td>
-            <td>{each.what}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function InputOps(props: InputProps) {
-  const { result } = props;
-  const ops = useTable(props, "input_ops", result.input_ops);
-  return (
-    <section>
-      <header class="section-head">
-        <h2>Input ops</h2>
-        <p class="quiet">Self time excludes input ops nested on the same thread.</p>
-      </header>
-      {ops.table.rows > 0 ? (
-        <Grid {...ops} label="Input ops" noun={["input op", "input ops"]} />
-      ) : (
-        <p class="quiet">None was recorded.</p>
-      )}
-    </section>
-  );
-}
-
-function Hosts(props: InputProps) {
-  const hosts = useTable(props, "host_table", props.result.host_table);
-  if (hosts.table.rows < 2) return null;
-  return (
-    <section>
-      <h2>Hosts</h2>
-      <Grid {...hosts} label="Hosts" noun={["host", "hosts"]} maxRows={10} sums={false} />
-    </section>
   );
 }

@@ -1,27 +1,15 @@
 /** Kernels: which take the time, of which kind they are, and every one with its launch. */
 
-import { useMemo } from "preact/hooks";
 import { textsOf } from "../../api/columns.ts";
 import type { KernelStats as KernelResult } from "../../api/types.gen.ts";
-import type { AnyTable } from "../../base/columns.ts";
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
 import { shortNames } from "../../base/short_name.ts";
-import { withUnits } from "../../base/text.ts";
-import { largestSectors, type Sectors } from "../../engine/charts/largest_shares.ts";
-import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { ShareBars } from "../../widgets/charts/share_bars.tsx";
-import { type Fact, Figures } from "../../widgets/facts.tsx";
-import { Grid } from "../../widgets/grid/grid.tsx";
+import type { Fact } from "../../widgets/facts.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
 import { Segments } from "../../widgets/segments.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
-import {
-  optionOf,
-  type ToolPageProps,
-  useFirst,
-  useTable,
-  useWithoutConstants,
-} from "../sections/tool_page.tsx";
+import { ShareSection, ToolFrame } from "../sections/frame.tsx";
+import { TableSection } from "../sections/table_section.tsx";
+import { optionOf, type ToolPageProps } from "../sections/tool_page.tsx";
 
 type KernelProps = ToolPageProps<KernelResult>;
 
@@ -56,62 +44,65 @@ const FIRST = [
 
 export function KernelStats(props: KernelProps) {
   const { result, query } = props;
-  const { totals } = result;
-  const byName = query.group_by === "name";
-  const kernels = useFirst(
-    useTable(props, "kernels", result.kernels),
-    FIRST,
-    byName ? HIDDEN_BY_NAME : NOTHING,
-  );
+  const { totals, longest, by_class: classes } = result;
   const noun = ROWS[query.group_by ?? ""] ?? (ROWS.kernel as readonly [string, string]);
+  const hasRest = (longest.columns.kernels.at(-1) ?? 1) > 1;
+  const picker = <DevicePicker {...props} />;
   return (
-    <div class="tool-page">
-      <header class="answer">
-        <h2>{withUnits(headline(result))}</h2>
-        <DevicePicker {...props} />
-      </header>
-      <Figures figures={figures(result)} />
+    <ToolFrame
+      headline={headline(result)}
+      figures={figures(result)}
+      result={result}
+      picker={picker}
+    >
       <div class="chart-pair">
-        <ShareChart
+        <ShareSection
           {...props}
           title="Longest kernels"
+          note="by time"
           field="longest"
-          source={result.longest}
-          names={shortNames(textsOf(result.longest.columns.name))}
-          values={result.longest.columns.total_duration_us}
+          source={longest}
+          names={shortNames(textsOf(longest.columns.name))}
+          timesUs={longest.columns.total_duration_us}
           noun={["kernel", "kernels"]}
-          distinct={totals.distinct_kernels}
-          hasRest={(result.longest.columns.kernels.at(-1) ?? 1) > 1}
+          {...(hasRest ? { distinct: totals.distinct_kernels ?? longest.rows } : {})}
         />
-        <ShareChart
+        <ShareSection
           {...props}
           title="By class of work"
+          note="by time"
           field="by_class"
-          source={result.by_class}
-          names={textsOf(result.by_class.columns.kernel_class)}
-          values={result.by_class.columns.total_duration_us}
+          source={classes}
+          names={textsOf(classes.columns.kernel_class)}
+          timesUs={classes.columns.total_duration_us}
           noun={["class", "classes"]}
-          distinct={result.by_class.rows}
-          hasRest={false}
         />
       </div>
-      <Devices {...props} />
-      <section>
-        <header class="section-head">
-          <h2>{noun[1].charAt(0).toUpperCase() + noun[1].slice(1)}</h2>
-          <p class="quiet">Overlapping kernels are each counted in full.</p>
-          <div class="section-controls">
-            <Segments {...optionOf(props, "group_by")} />
-          </div>
-        </header>
-        {kernels.table.rows > 0 ? (
-          <Grid {...kernels} label="Kernels" noun={noun} />
-        ) : (
-          <p class="quiet">No kernel ran on {query.device || "any device"}.</p>
-        )}
-      </section>
-      <Diagnostics diagnostics={result.diagnostics} />
-    </div>
+      {result.by_device.rows > 1 && (
+        <TableSection
+          {...props}
+          field="by_device"
+          title="Devices"
+          note="those that ran a kernel"
+          source={result.by_device}
+        />
+      )}
+      <TableSection
+        {...props}
+        field="kernels"
+        title={noun[1].charAt(0).toUpperCase() + noun[1].slice(1)}
+        label="Kernels"
+        note="Overlapping kernels are each counted in full."
+        none={`No kernel ran on ${query.device || "any device"}.`}
+        noun={noun}
+        source={result.kernels}
+        first={FIRST}
+        hidden={query.group_by === "name" ? HIDDEN_BY_NAME : NOTHING}
+        main
+        constants
+        controls={<Segments {...optionOf(props, "group_by")} />}
+      />
+    </ToolFrame>
   );
 }
 
@@ -169,69 +160,5 @@ function DevicePicker({ result, query, onSelect }: KernelProps) {
         ...names.map((name) => ({ id: name, label: name })),
       ]}
     />
-  );
-}
-
-interface ShareChartProps extends KernelProps {
-  readonly title: string;
-  readonly field: string;
-  readonly source: AnyTable;
-  readonly names: readonly string[];
-  readonly values: readonly (number | null)[];
-  readonly noun: readonly [string, string];
-  /** How many there are, those in the rest included. */
-  readonly distinct: number;
-  /** Whether the last row sums up what is not listed. */
-  readonly hasRest: boolean;
-}
-
-const MOST_SECTORS = 8;
-
-function sectorsOf({ names, values, distinct, hasRest }: ShareChartProps): Sectors {
-  const shares = names.map((label, row) => ({ label, value: values[row] ?? 0 }));
-  const rest = hasRest ? (shares.pop()?.value ?? 0) : 0;
-  const found = largestSectors(shares, MOST_SECTORS);
-  return {
-    sectors: found.sectors,
-    other: { value: found.other.value + rest, count: distinct - found.sectors.length },
-    total: found.total + rest,
-  };
-}
-
-function ShareChart(props: ShareChartProps) {
-  const { title, field, source, noun, result } = props;
-  const binding = useTable(props, field, source);
-  const sectors = useMemo(() => sectorsOf(props), [source]);
-  if (sectors.total <= 0) return null;
-  return (
-    <ChartFrame
-      title={title}
-      note="by time"
-      file={`${result.session} kernels ${title}`}
-      table={() => <Grid {...binding} label={title} noun={noun} plain />}
-    >
-      <ShareBars
-        title={title}
-        headless
-        sectors={sectors}
-        show={(value) => duration(value, "µs")}
-        noun={noun}
-      />
-    </ChartFrame>
-  );
-}
-
-function Devices(props: KernelProps) {
-  const { result } = props;
-  const { binding, said } = useWithoutConstants(useTable(props, "by_device", result.by_device));
-  if (result.by_device.rows < 2) return null;
-  return (
-    <section>
-      <header class="section-head">
-        <h2>By device</h2>
-        <p class="quiet">those that ran a kernel. {said}</p>
-      </header>
-      <Grid {...binding} label="Devices" plain />
-    </section>
   );
 }

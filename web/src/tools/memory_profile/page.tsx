@@ -19,6 +19,7 @@ import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Facts, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
+import { PlainTable } from "../../widgets/plain_table.tsx";
 import { Segments } from "../../widgets/segments.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
@@ -195,30 +196,17 @@ function AllMemories({ result }: MemoryProps) {
       note={all ? "fullest first" : `the ${fullest.length} fullest of ${result.memories.length}`}
       file={`${result.session} memory peaks`}
       table={() => (
-        <table class="plain-table compact">
-          <thead>
-            <tr>
-              <th scope="col">Memory</th>
-              <th scope="col">Device</th>
-              <th scope="col" class="numeric">
-                Peak
-              </th>
-              <th scope="col" class="numeric">
-                Capacity
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {result.memories.map((each) => (
-              <tr key={each.id}>
-                <th scope="row">{visible(each.id)}</th>
-                <td>{visible(each.device) || MISSING}</td>
-                <td class="numeric">{bytes(each.peak_bytes)}</td>
-                <td class="numeric">{size(each.capacity_bytes)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable
+          kind="compact"
+          heads={["Memory", "Device", "Peak", "Capacity"]}
+          isNumeric={(column) => column > 1}
+          rows={result.memories.map((each) => [
+            visible(each.id),
+            visible(each.device) || MISSING,
+            bytes(each.peak_bytes),
+            size(each.capacity_bytes),
+          ])}
+        />
       )}
     >
       <TopBars bars={bars} label="Peak usage by memory" />

@@ -4,17 +4,17 @@ import { useMemo } from "preact/hooks";
 import { byName, numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
 import type { MemoryViewer as HeapResult } from "../../api/types.gen.ts";
 import { bytes, count, percent, plural } from "../../base/format.ts";
-import { shortened, visible, withUnits } from "../../base/text.ts";
+import { shortened, visible } from "../../base/text.ts";
 import { byteTicks, wholeTicks } from "../../engine/axes/ticks.ts";
 import { greatest } from "../../engine/charts/curve.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { type Line, LineChart, LineKey } from "../../widgets/charts/line_chart.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
-import { type Fact, Figures } from "../../widgets/facts.tsx";
+import type { Fact } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
+import { ToolFrame } from "../sections/frame.tsx";
 import {
   type ToolPageProps,
   useFirst,
@@ -41,18 +41,17 @@ export function MemoryViewer(props: HeapProps) {
   const wanted = Number(params[CHOSEN] ?? Number.NaN);
   const point = wanted >= 0 && wanted <= last ? wanted : placeOf(result, result.peak_step);
   return (
-    <div class="tool-page">
-      <header class="answer">
-        <h2>{withUnits(headline(result))}</h2>
-        <Choices {...props} />
-      </header>
-      <Figures figures={figures(result)} />
+    <ToolFrame
+      headline={headline(result)}
+      figures={figures(result)}
+      result={result}
+      picker={<Choices {...props} />}
+    >
       <Heap {...props} point={point} />
       <Alive {...props} point={point} />
       <PeakGroups {...props} />
       <AllBuffers {...props} />
-      <Diagnostics diagnostics={result.diagnostics} />
-    </div>
+    </ToolFrame>
   );
 }
 

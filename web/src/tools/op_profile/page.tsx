@@ -4,17 +4,16 @@ import { useMemo, useState } from "preact/hooks";
 import { numbersOf, textsOf } from "../../api/columns.ts";
 import type { OpProfileNodeRow, OpProfile as OpProfileResult } from "../../api/types.gen.ts";
 import { count, duration, flopRate, MISSING, percent, significant } from "../../base/format.ts";
-import { withUnits } from "../../base/text.ts";
 import type { Order } from "../../engine/table/grid_view.ts";
 import { type Column, columnOf, type Table } from "../../engine/table/table.ts";
 import { treeOf } from "../../engine/table/tree.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { Icicle } from "../../widgets/charts/icicle.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
-import { type Fact, Figures } from "../../widgets/facts.tsx";
+import type { Fact } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { TreeGrid } from "../../widgets/grid/tree_grid.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
+import { ToolFrame } from "../sections/frame.tsx";
 import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
 type OpProfileProps = ToolPageProps<OpProfileResult>;
@@ -68,11 +67,7 @@ export function OpProfile(props: OpProfileProps) {
     [nodes.table],
   );
   return (
-    <div class="tool-page">
-      <header class="answer">
-        <h2>{withUnits(result.headline)}</h2>
-      </header>
-      <Figures figures={figures(result)} />
+    <ToolFrame headline={result.headline} figures={figures(result)} result={result}>
       <Slices {...props} tree={tree} names={names} root={root} onRoot={onRoot} />
       <section>
         <header class="section-head">
@@ -105,8 +100,7 @@ export function OpProfile(props: OpProfileProps) {
           details={nodes.details}
         />
       </section>
-      <Diagnostics diagnostics={result.diagnostics} />
-    </div>
+    </ToolFrame>
   );
 }
 

@@ -4,7 +4,6 @@ import { useMemo } from "preact/hooks";
 import { byName, numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
 import type { RooflineRow, RooflineModel as RoofResult, TableOf } from "../../api/types.gen.ts";
 import { duration, flopRate, MISSING, percent, plural, significant } from "../../base/format.ts";
-import { withUnits } from "../../base/text.ts";
 import { type Ceiling, ceilingsOf } from "../../engine/charts/roofline.ts";
 import type { Condition } from "../../engine/table/filter.ts";
 import { arrange } from "../../engine/table/grid_view.ts";
@@ -12,9 +11,9 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { HueKey } from "../../widgets/charts/legend.tsx";
 import { type Peak, type RoofDot, RooflineChart } from "../../widgets/charts/roofline_chart.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
-import { type Fact, Figures } from "../../widgets/facts.tsx";
+import type { Fact } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
+import { ToolFrame } from "../sections/frame.tsx";
 import {
   type TableBinding,
   type ToolPageProps,
@@ -78,11 +77,7 @@ export function RooflineModel(props: RoofProps) {
     NOT_OF_PROGRAMS,
   );
   return (
-    <div class="tool-page">
-      <header class="answer">
-        <h2>{withUnits(result.headline)}</h2>
-      </header>
-      <Figures figures={figures(result)} />
+    <ToolFrame headline={result.headline} figures={figures(result)} result={result}>
       <Chart {...props} binding={ops} />
       <section>
         <header class="section-head">
@@ -102,8 +97,7 @@ export function RooflineModel(props: RoofProps) {
         </header>
         <Grid {...programs} label="Program" noun={["row", "rows"]} maxRows={10} sums={false} />
       </section>
-      <Diagnostics diagnostics={result.diagnostics} />
-    </div>
+    </ToolFrame>
   );
 }
 

@@ -159,33 +159,39 @@ function paramsOf(link: AboutLinkInfo, tables: ToolInfo["tables"]) {
 /** Its time in each step, so that slow steps stand out. */
 function StepTimes({ found }: { found: Found }) {
   const { step_num: steps = [], step_ms: times = [] } = found;
-  if (steps.length < 2) return null;
-  const said = `Time in steps ${steps[0]} to ${steps.at(-1)}`;
   return (
-    <figure class="row-durations">
-      <figcaption class="quiet">{said}</figcaption>
-      <Histogram
-        label={said}
-        counts={times.map((time) => time ?? 0)}
-        tip={(bar) => `Step ${steps[bar]}: ${duration(times[bar] ?? Number.NaN, "ms")}`}
-      />
-    </figure>
+    <Bars
+      said={`Time in steps ${steps[0]} to ${steps.at(-1)}`}
+      counts={times.map((time) => time ?? 0)}
+      tip={(bar) => `Step ${steps[bar]}: ${duration(times[bar] ?? Number.NaN, "ms")}`}
+    />
   );
 }
 
 function Durations({ found }: { found: Found }) {
   const { bin_count: bins = [], bin_edge_ms: edges = [] } = found;
-  if (bins.length < 2) return null;
   const time = (at: number) => duration(edges.at(at) ?? Number.NaN, "ms");
-  const said = `Durations: ${time(0)} to ${time(-1)}`;
+  return (
+    <Bars
+      said={`Durations: ${time(0)} to ${time(-1)}`}
+      counts={bins}
+      tip={(bar) => `${count(bins[bar] ?? 0)}: ${time(bar)} to ${time(bar + 1)}`}
+    />
+  );
+}
+
+interface BarsProps {
+  readonly said: string;
+  readonly counts: readonly number[];
+  readonly tip: (bar: number) => string;
+}
+
+function Bars({ said, counts, tip }: BarsProps) {
+  if (counts.length < 2) return null;
   return (
     <figure class="row-durations">
       <figcaption class="quiet">{said}</figcaption>
-      <Histogram
-        label={said}
-        counts={bins}
-        tip={(bar) => `${count(bins[bar] ?? 0)}: ${time(bar)} to ${time(bar + 1)}`}
-      />
+      <Histogram label={said} counts={counts} tip={tip} />
     </figure>
   );
 }

@@ -2,23 +2,17 @@
 
 import { byName } from "../../api/columns.ts";
 import type { StepAccount as Account } from "../../api/types.gen.ts";
+import type { AnyTable } from "../../base/columns.ts";
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
-import { withUnits } from "../../base/text.ts";
 import { cellText } from "../../engine/table/cell_text.ts";
 import { arrange, PLAIN_VIEW } from "../../engine/table/grid_view.ts";
 import { columnOf, type Table } from "../../engine/table/table.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { type TopBar, TopBars } from "../../widgets/charts/top_bars.tsx";
-import { type Fact, Figures } from "../../widgets/facts.tsx";
-import { Grid } from "../../widgets/grid/grid.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
+import type { Fact } from "../../widgets/facts.tsx";
+import { ToolFrame } from "../sections/frame.tsx";
 import { TableSection } from "../sections/table_section.tsx";
-import {
-  type TableBinding,
-  type ToolPageProps,
-  useFirst,
-  useTable,
-} from "../sections/tool_page.tsx";
+import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
 type AccountProps = ToolPageProps<Account>;
 
@@ -28,65 +22,58 @@ const PARTS = ["name", "kind", "time_ms", "step_frac", "file", "line", "function
 const HIDDEN = ["first_frac"];
 const OWNERS = ["name", "kind", "family", "time_ms", "step_frac", "file", "line", "function"];
 
+const TABLES = [
+  ["calls", "Calls", "from the loop inwards, each with all that it calls", ["call", "calls"]],
+  ["rivals", "Other threads that run Python", "beside the loop", ["thread", "threads"]],
+  [
+    "lock_holders",
+    "Who has the lock",
+    "that the loop waits for, or threads that it waits for",
+    ["place", "places"],
+  ],
+] as const;
+
 export function StepAccount(props: AccountProps) {
   const { result } = props;
-  const parts = useFirst(useTable(props, "parts", byName(result.parts)), PARTS, HIDDEN);
-  const owners = useFirst(useTable(props, "owners", byName(result.owners)), OWNERS);
+  const parts = byName(result.parts);
   return (
-    <div class="tool-page">
-      <header class="answer">
-        <h2>{withUnits(result.headline)}</h2>
-      </header>
-      <Figures figures={figures(result)} />
+    <ToolFrame headline={result.headline} figures={figures(result)} result={result}>
       <Asides {...props} />
-      <PartBars table={parts.table} session={result.session} />
-      <Rows
-        binding={parts}
+      <PartBars {...props} source={parts} />
+      <TableSection
+        {...props}
+        field="parts"
         title="Parts"
         note={`They sum to ${whole(result)}; a part is what one change would concern.`}
+        none="Nothing was recorded."
         noun={["part", "parts"]}
+        source={parts}
+        first={PARTS}
+        hidden={HIDDEN}
+        main
+        constants
       />
-      <Rows
-        binding={owners}
+      <TableSection
+        {...props}
+        field="owners"
         title="Owners"
         note="What the parts are made of, each with the line that it is called from."
+        none="Nothing was recorded."
         noun={["owner", "owners"]}
+        source={byName(result.owners)}
+        first={OWNERS}
+        main
+        constants
       />
-      {result.calls.rows > 0 && (
+      {TABLES.map(([field, title, note, noun]) => (
         <TableSection
+          key={field}
           {...props}
-          field="calls"
-          title="Calls"
-          note="from the loop inwards, each with all that it calls"
-          none=""
-          noun={["call", "calls"]}
-          source={result.calls}
+          {...{ field, title, note, noun }}
+          source={result[field]}
         />
-      )}
-      {result.rivals.rows > 0 && (
-        <TableSection
-          {...props}
-          field="rivals"
-          title="Other threads that run Python"
-          note="beside the loop"
-          none=""
-          noun={["thread", "threads"]}
-          source={result.rivals}
-        />
-      )}
-      {result.lock_holders.rows > 0 && (
-        <TableSection
-          {...props}
-          field="lock_holders"
-          title="Who has the lock"
-          note="that the loop waits for, or threads that it waits for"
-          none=""
-          noun={["place", "places"]}
-          source={result.lock_holders}
-        />
-      )}
-      <Diagnostics diagnostics={result.diagnostics} />
-    </div>
+      ))}
+    </ToolFrame>
   );
 }
 
@@ -170,12 +157,13 @@ function Asides({ result }: AccountProps) {
   );
 }
 
-function PartBars({ table, session }: { table: Table; session: string }) {
+function PartBars(props: AccountProps & { readonly source: AnyTable }) {
+  const { table } = useTable(props, "parts", props.source);
   const bars = largest(table);
   if (bars.length < 2) return null;
   const note = bars.length < table.rows ? `the ${bars.length} largest` : "";
   return (
-    <ChartFrame title="Parts by time" note={note} file={`${session} step account`}>
+    <ChartFrame title="Parts by time" note={note} file={`${props.result.session} step account`}>
       <TopBars bars={bars} label="Parts by time" />
     </ChartFrame>
   );
@@ -194,23 +182,4 @@ function largest(table: Table): TopBar[] {
       value: time.values[row] as number,
       text: `${duration(time.values[row] as number, "ms")}, ${cellText(share, row)}`,
     }));
-}
-
-interface RowsProps {
-  readonly binding: TableBinding;
-  readonly title: string;
-  readonly note: string;
-  readonly noun: readonly [string, string];
-}
-
-function Rows({ binding, title, note, noun }: RowsProps) {
-  return (
-    <section>
-      <header class="section-head">
-        <h2>{title}</h2>
-        <p class="quiet">{binding.table.rows > 0 ? note : "Nothing was recorded."}</p>
-      </header>
-      {binding.table.rows > 0 && <Grid {...binding} label={title} noun={noun} />}
-    </section>
-  );
 }

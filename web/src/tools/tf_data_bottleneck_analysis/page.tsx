@@ -8,6 +8,7 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
+import { PlainTable } from "../../widgets/plain_table.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
 import { useFirst, useTable, useWithoutConstants } from "../sections/tool_page.tsx";
@@ -125,32 +126,17 @@ function WhatToChange(props: TfDataProps) {
 
 function Knobs({ knobs, ...props }: TfDataProps & { readonly knobs: readonly Knob[] }) {
   return (
-    <table class="plain-table spaced">
-      <thead>
-        <tr>
-          <th scope="col">Change</th>
-          <th scope="col" class="numeric">
-            Predicted gain
-          </th>
-          <th scope="col">How</th>
-          <th scope="col">Note</th>
-        </tr>
-      </thead>
-      <tbody>
-        {knobs.map((knob) => (
-          <tr key={knob.knob} class={knob.applies ? "" : "quiet"}>
-            <th scope="row">{knob.knob}</th>
-            <td class="numeric">{knob.applies ? gainText(knob) : "does not apply"}</td>
-            <td>
-              <Prose {...props} text={knob.change} />
-            </td>
-            <td>
-              <Prose {...props} text={knob.note} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <PlainTable
+      kind="spaced"
+      heads={["Change", "Predicted gain", "How", "Note"]}
+      isNumeric={(column) => column === 1}
+      rows={knobs.map((knob) => [
+        knob.knob,
+        knob.applies ? gainText(knob) : "does not apply",
+        <Prose {...props} text={knob.change} />,
+        <Prose {...props} text={knob.note} />,
+      ])}
+    />
   );
 }
 

@@ -7,16 +7,26 @@ import type {
   UtilizationViewer as UtilizationResult,
 } from "../../api/types.gen.ts";
 import { count, MISSING, percent, plural } from "../../base/format.ts";
-import { withUnits } from "../../base/text.ts";
-import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { type TopBar, TopBars } from "../../widgets/charts/top_bars.tsx";
-import { type Fact, Figures } from "../../widgets/facts.tsx";
-import { Grid } from "../../widgets/grid/grid.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
+import type { TopBar } from "../../widgets/charts/top_bars.tsx";
+import type { Fact } from "../../widgets/facts.tsx";
+import { BarSection, ToolFrame } from "../sections/frame.tsx";
 import { TableSection } from "../sections/table_section.tsx";
-import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 type UnitsProps = ToolPageProps<UtilizationResult>;
+
+const BARS = [
+  [
+    "units",
+    "Units compared with their peaks",
+    "a full bar is the peak; mean and range over chips, cores and samples",
+  ],
+  [
+    "details",
+    "Parts and states of units",
+    "what each unit did, and cycles in which none, one or both were busy",
+  ],
+] as const;
 
 const TABLES = [
   ["chips", "Chips", "over each chip's samples and cores", "No chip was sampled."],
@@ -32,23 +42,18 @@ const TABLES = [
 export function UtilizationViewer(props: UnitsProps) {
   const { result } = props;
   return (
-    <div class="tool-page">
-      <header class="answer">
-        <h2>{withUnits(result.headline)}</h2>
-      </header>
-      <Figures figures={figures(result)} />
-      <Bars
-        {...props}
-        field="units"
-        title="Units compared with their peaks"
-        note="a full bar is the peak; mean and range over chips, cores and samples"
-      />
-      <Bars
-        {...props}
-        field="details"
-        title="Parts and states of units"
-        note="what each unit did, and cycles in which none, one or both were busy"
-      />
+    <ToolFrame headline={result.headline} figures={figures(result)} result={result}>
+      {BARS.map(([field, title, note]) => (
+        <BarSection
+          key={field}
+          {...props}
+          {...{ field, title, note }}
+          source={result[field]}
+          bars={barsOf(result[field])}
+          none="None of them has a peak to compare with."
+          full={1}
+        />
+      ))}
       {TABLES.map(([field, title, note, none]) => (
         <TableSection
           key={field}
@@ -57,8 +62,7 @@ export function UtilizationViewer(props: UnitsProps) {
           source={result[field]}
         />
       ))}
-      <Diagnostics diagnostics={result.diagnostics} />
-    </div>
+    </ToolFrame>
   );
 }
 
@@ -77,37 +81,6 @@ function figures({ units, chips }: UtilizationResult): Fact[] {
     share("Vector ALUs", "of the instructions they could issue"),
     { label: "Chips", value: count(chips.rows), note: `${types}, ${plural(samples, "sample")}` },
   ];
-}
-
-interface BarsProps extends UnitsProps {
-  readonly field: "units" | "details";
-  readonly title: string;
-  readonly note: string;
-}
-
-function Bars(props: BarsProps) {
-  const { result, field, title, note } = props;
-  const source: TableOf<UnitRow> = result[field];
-  const binding = useTable(props, field, source);
-  const bars = barsOf(source);
-  if (bars.length === 0) {
-    return (
-      <section>
-        <h2>{title}</h2>
-        <p class="quiet">None of them has a peak to compare with.</p>
-      </section>
-    );
-  }
-  return (
-    <ChartFrame
-      title={title}
-      note={note}
-      file={`${result.session} ${field}`}
-      table={() => <Grid {...binding} label={title} sums={false} />}
-    >
-      <TopBars bars={bars} label={title} full={1} />
-    </ChartFrame>
-  );
 }
 
 /** The rows that did anything. */
