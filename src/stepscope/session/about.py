@@ -292,14 +292,17 @@ class _Thing:
         return called(self.session.profile).get(name, name)
 
     @cached_property
-    def kernel(self) -> Any:
-        return self.row("kernel_stats", "kernels", "name")
-
-    @cached_property
     def op(self) -> Any:
         """Its framework op: itself, or the op that a kernel runs for."""
-        of_kernel = self.kernel.op_name if self.kernel is not None else ""
+        of_kernel = self.kernel_ops[0] if len(self.kernel_ops) == 1 else ""
         return self.row("framework_op_stats", "ops", "operation", of_kernel)
+
+    @cached_property
+    def kernel_ops(self) -> list[str]:
+        """The ops that a kernel runs for, that with most of its time first."""
+        rows = self._rows("kernel_stats", "kernels", "name").get(self.name, [])
+        rows = sorted(rows, key=lambda row: -row.total_duration_us)
+        return list(dict.fromkeys(row.op_name for row in rows if row.op_name))
 
     @cached_property
     def instruction(self) -> Any:
@@ -493,8 +496,10 @@ def _where_from(thing: _Thing) -> Answer:
         said.append(f"called from {site.caller}")
     if site.within:
         said.append(f"within {site.within}")
-    if thing.kernel is not None and thing.kernel.op_name:
-        said.append(f"of op {thing.kernel.op_name}")
+    if len(thing.kernel_ops) == 1:
+        said.append(f"of op {thing.kernel_ops[0]}")
+    elif thing.kernel_ops:
+        said.append(f"of {len(thing.kernel_ops):,} ops, most time in {thing.kernel_ops[0]}")
     if thing.instruction is not None and thing.instruction.framework_op:
         said.append(f"of op {thing.instruction.framework_op}")
     if thing.module is not None:

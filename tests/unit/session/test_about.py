@@ -117,6 +117,15 @@ def test_change_at_lines_of_the_program_is_told_apart(session: Session, tmp_path
     assert sum(row.delta_ms for row in found.lines.records()) == pytest.approx(found.delta_ms)
 
 
+def test_kernel_of_several_ops_has_none_of_them_alone(tmp_path: Path) -> None:
+    kernels = (Kernel("sgemm", 100, "a/MatMul:MatMul"), Kernel("sgemm", 300, "b/MatMul:MatMul"))
+    content = record(Loop(kernels=kernels, steps=6, wait="cuSync"))["host-0"]
+    with opened(tmp_path / "several", content) as found:
+        said = texts(about(found, "sgemm"))
+    assert said["Where from"] == "of 2 ops, most time in b/MatMul."
+    assert "MatMul" not in said["Launched by"]
+
+
 def test_unknown_names_say_so(session: Session) -> None:
     for name in ("", "no such thing", "(", "x" * 5000):
         said = texts(about(session, name))
