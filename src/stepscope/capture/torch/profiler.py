@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import re
 import shutil
 import sys
 import tempfile
+import time
 import types
-import weakref
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,8 @@ _PHASE_KEY: Final = b'"ph": "'
 _RANGE_PHASE: Final = b'"ph": "X"'
 _NAME_KEY: Final = re.compile(rb'"name": ("(?:[^"\\]|\\.)*")')
 _MAX_NAMES: Final = 5
+_PREFIX: Final = "stepscope-trace-"
+_ABANDONED_SECONDS: Final = 3600.0
 
 
 def wants_shapes(options: ProfilerOptions) -> bool:
@@ -136,12 +139,9 @@ class Export:
     def write(self) -> None:
         """Write it; once."""
         memory = Path("/dev/shm")
-        place = str(memory) if os.access(memory, os.W_OK) else None
-        self._folder = Path(tempfile.mkdtemp(prefix="stepscope-", dir=place))
-        # A TemporaryDirectory would go when the interpreter begins to end, which may be while the
-        # last chunk is still being read.
-        self._remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self._remove.atexit = False
+        place = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
+        _remove_abandoned(place)
+        self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
         profile, self._profile = self._profile, None
         try:
             profile.export_chrome_trace(str(self._path))
@@ -161,6 +161,24 @@ class Export:
 
     def __exit__(self, *exc: object) -> None:
         self._remove()
+
+    # Neither a TemporaryDirectory nor a weakref.finalize: one goes when the interpreter begins to
+    # end, the other does nothing from then on, and the last chunk is read only after that.
+    def __del__(self) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove traces of processes that were killed: a trace is read within seconds."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # another user's, or gone meanwhile
+            if time.time() - folder.stat().st_mtime > _ABANDONED_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def unfinished(path: Path) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,7 @@ made = []
 def read():  # as the last chunk of a recording is
     with made[0] as path:
         print(path.exists())
+    print(path.parent.exists())
 
 from tests.unit.capture.torch import test_export
 test_export.profiler.ledger = test_export.Nothing()
@@ -72,8 +74,16 @@ made.append(test_export.written())
 """
 
 
-def test_a_trace_is_still_there_when_the_interpreter_ends() -> None:
+def test_a_trace_is_still_there_when_the_interpreter_ends_and_gone_once_read() -> None:
     done = subprocess.run(
         [sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=False
     )
-    assert done.stdout.split() == ["True"], done.stderr
+    assert done.stdout.split() == ["True", "False"], done.stderr
+
+
+def test_traces_of_killed_processes_go_with_the_next_one() -> None:
+    kept, old = written(), written()
+    abandoned = old._path.parent
+    os.utime(abandoned, (0, 0))
+    written()
+    assert kept._path.exists() and not abandoned.exists()
