@@ -1,6 +1,6 @@
 """How much is recorded, and when: the budget of a recording, and the price the program pays.
 
-A framework buffers events until its session ends, does not say how many there are, and takes far
+A framework buffers events until its session ends, does not report their number, and takes far
 longer to hand one over than to record it. A session ends when the heap has grown by what some
 ten thousand events need; what it gave and took decides how long the next one may be, and how long
 the program runs undisturbed before it.

@@ -5,9 +5,9 @@ main thread that waits (for a lock, a thread, a socket) is woken for it by a sig
 nothing, SIGURG, if ``prepare`` was called before. One that computes in C code does not get to it;
 the caller then stops waiting, and the call is forgotten.
 
-A signal handler of the program's may wait for the thread that asked: ``finish`` does at SIGTERM. So
-no handler runs within a call, and one that waits calls ``run_waiting``, as Python runs no such call
-inside of another.
+A signal handler of the program's may wait for the thread that asked: ``finish`` does at SIGTERM.
+Within a call no handler runs therefore, and one that waits calls ``run_waiting``, as Python runs no
+such call inside of another.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Pending:
         return self._taken.acquire(blocking=False)
 
     def run(self, _: Any) -> int:
-        """What the interpreter calls; in a child that was forked just then, too: nothing there."""
+        """Run the call, for the interpreter; in a child that was forked just then, do nothing."""
         if os.getpid() == self._process:
             with _signals_deferred() as came:
                 if self.take():
@@ -122,7 +122,7 @@ def _signals_deferred() -> Iterator[list[int]]:
 
 
 def _restore_handlers() -> None:
-    """Give signals their handlers back; also in a child that another thread forks meanwhile."""
+    """Restore the handlers of signals; also in a child that another thread forks meanwhile."""
     while _handlers:
         signal.signal(*_handlers.popitem())
 
@@ -132,7 +132,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def run_waiting() -> None:
-    """Run what waits for the main thread, if this is it; for loops that wait for other threads."""
+    """Run pending calls if this is the main thread; for loops that wait for other threads."""
     if threading.current_thread() is threading.main_thread():
         for pending, _ in list(_on_their_way.values()):
             pending.run(None)
