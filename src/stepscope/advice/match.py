@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast, overload
 
 from stepscope.advice.catalogue import causes, effects, entries, thresholds
 from stepscope.advice.conditions import first_failure
-from stepscope.advice.render import not_met, silent
+from stepscope.advice.render import not_met, silent, unknown
 from stepscope.advice.results import Results
 from stepscope.advice.signals import PROVIDERS, Facts
 from stepscope.registry import Answer, Rule, RuleFacts, severity_of
@@ -93,11 +93,13 @@ def rule_of(id_: str) -> Rule:
     entry = entries()[id_]
 
     def check(results: Results) -> Iterator[Answer]:
-        if entry.detector:
-            module, _, function = entry.detector.partition(":")
-            yield from getattr(import_module(f"{_RULES}.{module}"), function)(results)
-        else:
-            yield from _by_conditions(id_, results)
+        if entry.steps and not _mean_step_ms(entry.steps, results) > 0:
+            yield unknown("no_steps")
+            return
+        module, _, function = entry.detector.partition(":")
+        detect = getattr(import_module(f"{_RULES}.{module}"), function) if module else None
+        answers = detect(results) if detect else _by_conditions(id_, results)
+        yield from (answers,) if isinstance(answers, Answer) else answers
 
     facts = entry.facts
     return Rule(
@@ -116,24 +118,27 @@ def rule_of(id_: str) -> Rule:
     )
 
 
-def _by_conditions(id_: str, results: Results) -> Iterator[Answer]:
-    """Yield the finding of the first cause of a rule whose condition holds."""
+def _mean_step_ms(tool: str, results: Results) -> float:
+    if tool == "overview_page":
+        return results.overview_page.steps.time_ms.mean
+    step_ms: float = getattr(results, tool).step_time_ms
+    return step_ms
+
+
+def _by_conditions(id_: str, results: Results) -> Answer:
+    """Return the finding of the first cause of a rule whose condition holds."""
     of_rule = [cause for cause in causes().values() if cause.rule == id_]
     facts = PROVIDERS[of_rule[0].facts](results)
     if not isinstance(facts, Facts):
-        yield facts
-        return
-    failure: tuple[str, str] | None = None
+        return facts
     for cause in of_rule:
-        failure = first_failure(cause.when, facts.values)
-        if failure is not None:
+        if (failure := first_failure(cause.when, facts.values)) is not None:
             continue
         saving = float(facts.values.get(cause.cost, 0.0)) if cause.cost else None
         if saving is not None and not saving > 0:
-            yield silent("no_gain")
-            return
+            return silent("no_gain")
         high = facts.values.get(cause.high)
-        yield match(
+        return match(
             cause.id,
             facts.step_ms,
             saving,
@@ -143,9 +148,7 @@ def _by_conditions(id_: str, results: Results) -> Iterator[Answer]:
             evidence=facts.evidence,
             more=facts.values,
         )
-        return
-    if failure is not None:
-        yield not_met(failure, facts.values)
+    return not_met(failure or ("", ""), facts.values)
 
 
 class Rules(Sequence[Rule]):

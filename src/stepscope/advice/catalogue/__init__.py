@@ -94,6 +94,7 @@ class RuleEntry:
         evidence: Kinds of events that it needs.
         effect: Name of the effect of its change; "" saves no time.
         detector: ``module:function`` below ``rules``; "" where conditions are enough.
+        steps: The tool whose mean step has to be known before it is asked; "" none.
     """
 
     facts: RuleFacts
@@ -102,6 +103,7 @@ class RuleEntry:
     evidence: tuple[str, ...]
     effect: str
     detector: str
+    steps: str
 
 
 @cache
@@ -150,6 +152,7 @@ def _entry(id_: str, table: Mapping[str, Any]) -> RuleEntry:
         evidence=tuple(table.get("evidence", ())),
         effect=table.get("effect", ""),
         detector=table.get("detector", ""),
+        steps=table.get("steps", ""),
     )
 
 

@@ -63,16 +63,12 @@ _HOST: Final = ("python", "library", "framework", "eager", "compile", "input", "
 _NAMED_CAUSE_FRAC: Final = 0.01
 
 
-def idle_device(results: Results) -> Iterator[Answer]:
+def idle_device(results: Results) -> Answer:
     """Fire when devices idle 10 % of the step or more."""
     overview, idle, limit = results.overview_page, results.device_idle, thresholds()
     step, account = overview.steps.time_ms.mean, results.optional.step_account
-    if not idle.step_count or not step > 0:
-        yield unknown("no_steps")
-        return
     if idle.idle_frac < limit["part"]:
-        yield below(idle.idle_frac, 1.0, limit["part"])
-        return
+        return below(idle.idle_frac, 1.0, limit["part"])
     causes = [row for row in idle.causes.records() if row.idle_ms >= _NAMED_CAUSE_FRAC * step]
     causes.sort(key=lambda row: -row.idle_ms)
     has_host = "host" in overview.recorded
@@ -91,7 +87,7 @@ def idle_device(results: Results) -> Iterator[Answer]:
         cause = "idle-host-ops"
     elif causes and causes[0].cause == "wait":
         cause = "idle-host-waits"
-    yield match(
+    return match(
         cause,
         step,
         idle.idle_ms,
@@ -161,18 +157,14 @@ def _place_of_part(part: AccountPart) -> Place:
     )
 
 
-def device_copies(results: Results) -> Iterator[Answer]:
+def device_copies(results: Results) -> Answer:
     """Fire when copies on and between devices cost 10 % of the step or more."""
     overview, part = results.overview_page, thresholds()["part"]
     step, copying = overview.steps.time_ms.mean, float(overview.breakdown_ms["device_to_device"])
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if copying < part * step:
-        yield below(copying, step, part)
-        return
+        return below(copying, step, part)
     offloaded, ops = host_memory_ops(results.optional.hlo_stats)
-    yield match(
+    return match(
         "device-copies",
         step,
         copying / 2,
@@ -191,39 +183,32 @@ def device_copies(results: Results) -> Iterator[Answer]:
     )
 
 
-def tiny_kernels(results: Results) -> Iterator[Answer]:
+def tiny_kernels(results: Results) -> Answer:
     """Fire when launches cost 3 % of the step and most kernels are shorter than a launch."""
     overview, kernels, limit = results.overview_page, results.kernel_stats, thresholds()
     step, idle = overview.steps.time_ms.mean, results.optional.device_idle
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     each = kernels_per_step(kernels, overview)
     launching = _waiting_ms(overview, idle, each)
     waits = 0.0 if idle is None else sum(row.per_step for row in idle.waits.records())
     if launching < limit["act"] * step:
-        yield below(launching, step, limit["act"])
-        return
+        return below(launching, step, limit["act"])
     if waits >= each:
-        yield silent("reads", waits=waits, kernels=each)
-        return
+        return silent("reads", waits=waits, kernels=each)
     everything = kernel_time(kernels, overview)
     tiny = kernel_time(kernels, overview, lambda row: row.avg_duration_us < limit["tiny_us"])
     share = tiny.occurrences / everything.occurrences if everything.occurrences else 0.0
     launch_us = nan if idle is None else launch_calls(idle)[1]
     if share < limit["half"]:
-        yield silent("long_kernels", tiny_frac=share)
-        return
+        return silent("long_kernels", tiny_frac=share)
     if launch_us > limit["slow_launch_us"]:
-        yield silent("slow_launch", launch_us=launch_us)
-        return
+        return silent("slow_launch", launch_us=launch_us)
     # A step of nothing else is too finely cut, however fast its host launches.
     is_recorded = share < limit["nearly"] and may_be_the_recorders(results, overview)
     beside = 0.0
     if idle is not None and overview.environment.framework == _TORCH:
         # Ops are called in it: nothing is recorded between them.
         beside = sum(float(row.idle_ms) for row in idle.causes.records() if row.cause == "other")
-    yield match(
+    return match(
         "tiny-kernels",
         step,
         launching * share,
@@ -266,13 +251,10 @@ _FUSED: Final = (0.4, 0.7)
 _KERNEL_LENGTH: Final = 40
 
 
-def unfused_ops(results: Results) -> Iterator[Answer]:
+def unfused_ops(results: Results) -> Answer:
     """Fire when PyTorch's long elementwise kernels cost 15 % of the step or more."""
     overview, kernels, limit = results.overview_page, results.kernel_stats, thresholds()
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
 
     def is_unfused(row: KernelRow) -> bool:
         is_long = row.total_duration_us >= limit["long_kernel_us"] * row.occurrences
@@ -281,13 +263,11 @@ def unfused_ops(results: Results) -> Iterator[Answer]:
 
     found = kernel_time(kernels, overview, is_unfused)
     if found.step_ms < limit["alarm"] * step:
-        yield below(found.step_ms, step, limit["alarm"])
-        return
+        return below(found.step_ms, step, limit["alarm"])
     between = kernel_time(kernels, overview, lambda row: row.kernel_class not in _ELEMENTWISE)
     if found.occurrences < limit["chain"] * between.occurrences:
-        yield silent("no_chains", count=found.occurrences, others=between.occurrences)
-        return
-    yield match(
+        return silent("no_chains", count=found.occurrences, others=between.occurrences)
+    return match(
         "unfused-ops",
         step,
         _FUSED[0] * found.step_ms,
@@ -310,24 +290,19 @@ _ON_HOST_FRAC: Final = 0.8
 _SHARE_FRAC: Final = 0.4
 
 
-def no_xla(results: Results) -> Iterator[Answer]:
+def no_xla(results: Results) -> Answer:
     """Fire when at least four elementwise ops take 40 % of op time or more."""
     overview, stats, limit = results.overview_page, results.framework_op_stats, thresholds()
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     on_device = stats.device.op_time_us > 0
     rows = _ops_of_step(results, "Device" if on_device else "Host")
     whole = sum(one.self_time_us for one in rows)
     alone = [one for one in rows if is_elementwise(one.operation, op_family_of(one.type))]
     if not whole:
-        yield unknown("no_op")
-        return
+        return unknown("no_op")
     compiled = sum(one.self_time_us for one in rows if one.operation.startswith(("jit(", "pjit(")))
     if compiled >= limit["half"] * whole:
-        yield silent("compiled_ops")
-        return
+        return silent("compiled_ops")
     compute = compute_ms(overview) if on_device else float(overview.breakdown_ms["host_compute"])
     cost = sum(one.self_time_us for one in alone) / whole * compute
     account = results.optional.step_account
@@ -337,18 +312,16 @@ def no_xla(results: Results) -> Iterator[Answer]:
         cost = max(cost - updates, 0.0)
     share = cost / compute if compute > 0 else 0.0
     if share < _SHARE_FRAC or len(alone) < limit["few_ops"]:
-        yield silent("few_elementwise", elementwise_frac=share)
-        return
+        return silent("few_elementwise", elementwise_frac=share)
     of_line = [
         one for one in parts if one.kind == "op" and one.line and _is_named_elementwise(one.op)
     ]
     line_ms = max((one.time_ms for one in of_line), default=0.0)
     if line_ms >= _ONE_PLACE_FRAC * cost:
-        yield silent("one_place")
-        return
+        return silent("one_place")
     severity: Severity | None = None if on_device or share >= _ON_HOST_FRAC else "info"
     alone.sort(key=lambda one: -one.self_time_us)
-    yield match(
+    return match(
         "no-xla",
         step,
         cost / 2,  # of n ops in a chain fusing leaves two in n + 1 passes over memory
@@ -394,27 +367,22 @@ class _Attention:
     compute_us: float
 
 
-def separate_attention(results: Results) -> Iterator[Answer]:
+def separate_attention(results: Results) -> Answer:
     """Fire when attention in separate ops costs 10 % of the step or more."""
     overview, model, part = results.overview_page, results.model_flops, thresholds()["part"]
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     found = list(_attentions(model))
     if not found:
-        yield silent("no_attention")
-        return
+        return silent("no_attention")
     runs = max(model.utilisation.steps, 1) * max(model.limits.device_count, 1) * 1e3
     time = sum(one.products_us + one.others_us for one in found) / runs
     if time < part * step:
-        yield below(time, step, part)
-        return
+        return below(time, step, part)
     # A fused kernel computes as much of the products, but moves no scores.
     saved = sum(one.others_us + one.products_us / 2 for one in found) / runs
     most = time - sum(one.compute_us for one in found) / runs
     longest = max(found, key=lambda one: one.products_us + one.others_us)
-    yield match(
+    return match(
         "separate-attention",
         step,
         saved,
@@ -520,32 +488,26 @@ class _Wide:
         return self.products * ON_TENSOR_CORES[which] + narrow * _HALF_BYTES[which]
 
 
-def full_precision(results: Results) -> Iterator[Answer]:
+def full_precision(results: Results) -> Answer:
     """Fire when nearly no compute is 16-bit, or 32-bit products cost a fifth of the step."""
     overview, kernels, limit = results.overview_page, results.optional.kernel_stats, thresholds()
     low, device = overview.precision.bits_16_frac, overview.environment.device_type
     untold = overview.precision.unknown_frac or 0.0
     step = overview.steps.time_ms.mean
     if low is None:
-        yield unknown("no_device_compute")
-        return
+        return unknown("no_device_compute")
     if not has_matrix_units(device):
-        yield no_matrix_units(device)
-        return
+        return no_matrix_units(device)
     if untold > limit["half"]:
-        yield unknown("precision", untold_frac=untold)
-        return
+        return unknown("precision", untold_frac=untold)
     wide = _wide(overview, kernels)
     products = wide.products + wide.tf32_products
     if low >= limit["bits16_low"] and not (step > 0 and products >= limit["products"] * step):
-        yield silent("narrow", low_frac=low)
-        return
+        return silent("narrow", low_frac=low)
     if not products and not key_of(overview.environment.framework) and kernels is not None:
-        yield unknown("own_kernels")
-        return
+        return unknown("own_kernels")
     if step > 0 and compute_ms(overview) < limit["part"] * step:
-        yield below(compute_ms(overview), step, limit["part"])
-        return
+        return below(compute_ms(overview), step, limit["part"])
     severity: Severity | None = None if step > 0 else "low"
     if _is_a_choice(wide, step, device):
         severity = "info"
@@ -554,7 +516,7 @@ def full_precision(results: Results) -> Iterator[Answer]:
         cause = "double-precision"
     elif has_tf32(device) and wide.products >= limit["part"] * step > 0:
         cause = "tf32-off-first"
-    yield match(
+    return match(
         cause,
         step,
         wide.saving(0) if step > 0 else None,
@@ -626,9 +588,6 @@ def tensor_cores_unused(results: Results) -> Iterator[Answer]:
     if not has_matrix_units(device):
         yield no_matrix_units(device)
         return
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     narrow = kernel_time(kernels, overview, lambda row: _missed(row) and row.is_16_bit)
     wide = kernel_time(kernels, overview, lambda row: _missed(row) and is_float32(row))
     found = [("tensor-cores-unused", narrow, False)]
@@ -671,25 +630,20 @@ _TRANSPOSE: Final = re.compile(
 _TURNED_FRAC, _NORMS_FRAC = 0.8, 2 / 3
 
 
-def layout_transposes(results: Results) -> Iterator[Answer]:
+def layout_transposes(results: Results) -> Answer:
     """Fire when layout kernels of a program that convolves cost 3 % of the step or more."""
     overview, kernels, act = results.overview_page, results.kernel_stats, thresholds()["act"]
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     convolving = kernel_time(kernels, overview, _convolves)
     if not convolving.occurrences:
-        yield silent("no_convolution")
-        return
+        return silent("no_convolution")
     turning = kernel_time(kernels, overview, _rearranges)
     if turning.step_ms < act * step:
-        yield below(turning.step_ms, step, act)
-        return
+        return below(turning.step_ms, step, act)
     norms = 0.0
     if overview.environment.framework == _TORCH:
         norms = kernel_time(kernels, overview, _normalises).step_ms
-    yield match(
+    return match(
         "layout-transposes",
         step,
         _TURNED_FRAC * turning.step_ms,
@@ -731,18 +685,14 @@ _NOT_OF_PROGRAM: Final = re.compile(r"(?:aten|torch)(?:::|/)|triton_(?:poi|red|p
 _COMPILED: Final = ("jax", "tensorflow")
 
 
-def roofline_gap(results: Results) -> Iterator[Answer]:
+def roofline_gap(results: Results) -> Answer:
     """Fire when ops below 30 % of their roofline could save 3 % of the step or more."""
     overview, roofline, limit = results.overview_page, results.roofline_model, thresholds()
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     rows = [row for row in roofline.ops.records() if row.self_time_us]
     known = [row for row in rows if _is_judged(row)]
     if not known:
-        yield unknown("no_peaks")
-        return
+        return unknown("no_peaks")
     # What the ops' time costs the step, where they run on a device that also idles or overlaps.
     whole_us = sum(row.self_time_us for row in rows if not _waits(row))
     scale = compute_ms(overview) / whole_us if whole_us else 0.0
@@ -750,8 +700,7 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
     expected, least = _gap_ms(low, scale, limit["roofline_good"]), limit["act"] * step
     if expected < least:
         is_judged = sum(row.self_time_us for row in known) >= limit["half"] * whole_us
-        yield below(expected, step, limit["act"]) if is_judged else unknown("few_peaks")
-        return
+        return below(expected, step, limit["act"]) if is_judged else unknown("few_peaks")
     low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
     is_xlas = key_of(overview.environment.framework) in _COMPILED
     is_xlas &= "TPU" not in overview.environment.device_type
@@ -762,7 +711,7 @@ def roofline_gap(results: Results) -> Iterator[Answer]:
     place = None
     if sign:  # where an op runs PyTorch says; of what XLA compiled the account knows more
         place = place_of_op(results.optional.step_account, f"{op}/{rest.split(' ')[0]}")
-    yield match(
+    return match(
         "roofline-gap" if first.bound_by != "Compute" else "roofline-gap-compute",
         step,
         expected,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Final
@@ -42,18 +41,17 @@ _DISPATCHES: Final = ("framework", "annotated")
 _TOP: Final = "<module>"
 
 
-def eager_execution(results: Results) -> Iterator[Answer]:
+def eager_execution(results: Results) -> Answer:
     """Fire when a step dispatches 20 ops while it computes nothing for 10 % of its time."""
     host, optional = results.optional.host_activity, results.optional
     if host is not None and host.step_count and host.step_time_ms > 0:
-        yield from _by_steps(host, optional.overview_page, optional.step_account)
-    else:
-        yield from _by_op_time(results.overview_page)
+        return _by_steps(host, optional.overview_page, optional.step_account)
+    return _by_op_time(results.overview_page)
 
 
 def _by_steps(
     host: HostActivity, overview: OverviewPage | None, account: StepAccount | None
-) -> Iterator[Answer]:
+) -> Answer:
     step, idle, limit = host.step_time_ms, host.idle_ms, thresholds()
     calls = list(host.calls.records())
     framework = "" if overview is None else overview.environment.framework
@@ -65,8 +63,7 @@ def _by_steps(
     saving = max(idle - sum(one.build_ms for one in calls) - python, 0.0)
     saving = min(saving, dispatched(host) * _MOST_MS.get(framework, inf))
     if (quiet := _why_not(host, overview, saving)) is not None:
-        yield quiet
-        return
+        return quiet
     compiled = _compiled(host)
     often = [one.function for one in calls if one.calls >= _AGAIN]
     are_single = all(map(is_op, often))
@@ -91,7 +88,7 @@ def _by_steps(
         cause = "eager-call"
     elif longest is not None and is_inner and place is not None and not _is_top(place):
         cause = "eager-beside-compiled"
-    yield match(
+    return match(
         cause,
         step,
         saving,
@@ -231,18 +228,16 @@ def _caller_of_most(
     return Place(call.function, call.file, call.line or 0, call.caller)
 
 
-def _by_op_time(overview: OverviewPage) -> Iterator[Answer]:
+def _by_op_time(overview: OverviewPage) -> Answer:
     shares = overview.op_shares
     known = {"host": shares.host_eager_frac, "device": shares.device_eager_frac}
     eager = {side: share for side, share in known.items() if share is not None}
     if not eager:
-        yield unknown("no_op")
-        return
+        return unknown("no_op")
     side = max(eager, key=lambda name: eager[name])
     if eager[side] <= thresholds()["part"]:
-        yield below(eager[side], 1.0, thresholds()["part"])
-        return
-    yield match(
+        return below(eager[side], 1.0, thresholds()["part"])
+    return match(
         "eager-op-time",
         0.0,
         None,

@@ -36,9 +36,6 @@ def unused_gradients(results: Results) -> Iterator[Answer]:
     step, unused, unclaimed = (
         account.step_time_ms, account.unused_gradients, account.unclaimed_gradients
     )  # fmt: skip
-    if not account.step_count or not step > 0:
-        yield unknown("no_steps_with_ops")
-        return
     is_unclaimed = unclaimed is not None and unclaimed.time_ms >= part * step
     if unclaimed is not None and is_unclaimed:
         yield _unclaimed(unclaimed, step)
@@ -95,21 +92,16 @@ def _unclaimed(found: NeedlessGradients, step: float) -> Finding:
     )
 
 
-def repeated_gradients(results: Results) -> Iterator[Answer]:
+def repeated_gradients(results: Results) -> Answer:
     """Fire when gradients that were computed before cost 5 % of the step."""
     account, some = results.step_account, thresholds()["some"]
     step, found = account.step_time_ms, account.repeated_gradients
-    if not account.step_count or not step > 0:
-        yield unknown("no_steps_with_ops")
-        return
     if found is None and not _names_gradients(account):
-        yield unknown("no_gradient_names")
-        return
+        return unknown("no_gradient_names")
     if found is None or found.time_ms < some * step:
-        yield below(0.0 if found is None else found.time_ms, step, some)
-        return
+        return below(0.0 if found is None else found.time_ms, step, some)
     low, saving, high = (share * found.time_ms for share in _REPEATED)
-    yield match(
+    return match(
         "repeated-gradients",
         step,
         saving,

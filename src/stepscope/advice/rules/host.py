@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -47,16 +46,12 @@ _NORMAL_LAUNCH_US: Final = 10.0
 _WAYS: Final = {"host_to_device": "host to device", "output": "device to host"}
 
 
-def launch_bound(results: Results) -> Iterator[Answer]:
+def launch_bound(results: Results) -> Answer:
     """Fire when uncovered kernel launches cost 3 % of the step or more."""
     overview, act = results.overview_page, thresholds()["act"]
     step, launching = overview.steps.time_ms.mean, float(overview.breakdown_ms["kernel_launch"])
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if launching < act * step:
-        yield below(launching, step, act)
-        return
+        return below(launching, step, act)
     confidence = round(0.8 * overview.steps.confidence, 2)
     severity: Severity | None = None
     if may_be_the_recorders(results, overview):
@@ -64,7 +59,7 @@ def launch_bound(results: Results) -> Iterator[Answer]:
     elif confidence < POSSIBLE and severity_of(launching, step) == "medium":
         severity = "low"  # of steps that are hardly sure, what recorders may add is little
     is_replayed = replayed_frac(overview) >= thresholds()["half"]
-    yield match(
+    return match(
         "launch-bound-graphs" if is_replayed else "launch-bound",
         step,
         launching,
@@ -76,33 +71,26 @@ def launch_bound(results: Results) -> Iterator[Answer]:
     )
 
 
-def slow_launches(results: Results) -> Iterator[Answer]:
+def slow_launches(results: Results) -> Answer:
     """Fire when waiting for launches costs 3 % of the step and a launch lasts 25 µs or more."""
     overview, idle, limit = results.overview_page, results.device_idle, thresholds()
     step, launching = overview.steps.time_ms.mean, float(overview.breakdown_ms["kernel_launch"])
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if launching < limit["act"] * step:
-        yield below(launching, step, limit["act"])
-        return
+        return below(launching, step, limit["act"])
     calls, cost = launch_calls(idle)
     replayed = replayed_frac(overview)
     if not calls:
-        yield unknown("no_launch")
-        return
+        return unknown("no_launch")
     if cost < limit["slow_launch_us"]:
-        yield silent("usual_launch", launch_us=cost)
-        return
+        return silent("usual_launch", launch_us=cost)
     if replayed >= limit["half"]:
-        yield silent("replayed", replayed_frac=replayed)
-        return
+        return silent("replayed", replayed_frac=replayed)
     pipeline = results.optional.input_pipeline_analyzer
     work = 0.0
     if pipeline is not None and pipeline.step_count:
         times = [time for time in pipeline.input_ops["self_time_ms"] if time == time]
         work = float(sum(times)) / int(pipeline.step_count)
-    yield match(
+    return match(
         "slow-launches",
         step,
         launching * (1 - _NORMAL_LAUNCH_US / cost),
@@ -126,24 +114,19 @@ def slow_launches(results: Results) -> Iterator[Answer]:
 _OWN_CAUSES: Final = ("input", "compilation", "other_device")
 
 
-def host_waits(results: Results) -> Iterator[Answer]:
+def host_waits(results: Results) -> Answer:
     """Fire when running ahead would hide 3 % of the step or more."""
     overview, idle, act = results.overview_page, results.device_idle, thresholds()["act"]
     step = overview.steps.time_ms.mean
-    if not step > 0 or not idle.step_count:
-        yield unknown("no_steps")
-        return
     late = sum(
         float(row.after_wait_ms) for row in idle.causes.records() if row.cause not in _OWN_CAUSES
     )
     # A step cannot get shorter than what the host has to do in it: it loses its waiting at most.
     saving = min(late, idle.blocked_ms)
     if not len(idle.waits):
-        yield silent("no_waits")
-        return
+        return silent("no_waits")
     if saving < act * step:
-        yield below(saving, step, act)
-        return
+        return below(saving, step, act)
     first = next(iter(idle.waits.records()))
     place = place_of(results.optional.step_account, "wait")
     call = first.call
@@ -152,7 +135,7 @@ def host_waits(results: Results) -> Iterator[Answer]:
     gap = next((row for row in idle.gaps.records() if row.after_wait), None)
     begin = None if gap is None else float(gap.start_ms)
     end = None if gap is None or begin is None else begin + gap.duration_us / 1000
-    yield match(
+    return match(
         "host-waits",
         step,
         saving,
@@ -170,18 +153,14 @@ def host_waits(results: Results) -> Iterator[Answer]:
     )
 
 
-def host_copies(results: Results) -> Iterator[Answer]:
+def host_copies(results: Results) -> Answer:
     """Fire when copies that nothing hides cost 3 % of the step or more."""
     overview, idle, limit = results.overview_page, results.device_idle, thresholds()
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     exposed = {way: float(overview.breakdown_ms[way]) for way in _WAYS}
     total = sum(exposed.values())
     if total < limit["act"] * step:
-        yield below(total, step, limit["act"])
-        return
+        return below(total, step, limit["act"])
     most = _by_direction(idle, exposed)
     way = max(most, key=lambda name: most[name])
     copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
@@ -200,7 +179,7 @@ def host_copies(results: Results) -> Iterator[Answer]:
         cause = "offloaded-copies"
     elif way == "host_to_device" and comes_from(idle) == "pageable":
         cause = "pageable-copies"
-    yield match(
+    return match(
         cause,
         step,
         expected,
@@ -250,24 +229,20 @@ def _by_direction(idle: DeviceIdle, exposed: dict[str, float]) -> dict[str, floa
 _FREES: Final = re.compile(r"Free|Release|Unmap")
 
 
-def allocation_stalls(results: Results) -> Iterator[Answer]:
+def allocation_stalls(results: Results) -> Answer:
     """Fire when devices idle 3 % of the step or more while memory is allocated."""
     overview, idle, limit = results.overview_page, results.device_idle, thresholds()
     step = overview.steps.time_ms.mean
-    if not step > 0 or not idle.step_count:
-        yield unknown("no_steps")
-        return
     stalled = next(row.idle_ms for row in idle.causes.records() if row.cause == "allocation")
     if stalled < limit["act"] * step:
-        yield below(stalled, step, limit["act"])
-        return
+        return below(stalled, step, limit["act"])
     calls = list(idle.allocations.records())
     often = calls[0].spread_frac if calls else 1.0
     is_habit = often >= limit["half"]
     account = results.optional.step_account
     is_emptied = overview.environment.framework == "PyTorch" and _is_emptied(account)
     place = place_of(account, "allocation")
-    yield match(
+    return match(
         "cache-emptied" if is_emptied else "allocation-stalls",
         step,
         # In few steps it may be an allocator that grows, which ends by itself.
@@ -300,32 +275,25 @@ _WRITES: Final = re.compile(r"_?(?:scatter(?:[-_](?:add|mul|min|max))?|dynamic_u
 _SETS: Final = re.compile(r"_IndexUpdateRef\.|\bscatter\b")
 
 
-def array_writes(results: Results) -> Iterator[Answer]:
+def array_writes(results: Results) -> Answer:
     """Fire when writes into arrays, called by themselves, cost 10 % of the step."""
     host, part = results.host_activity, thresholds()["part"]
     step, calls = host.step_time_ms, list(host.calls.records())
     overview, account = results.optional.overview_page, results.optional.step_account
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if overview is not None and overview.environment.framework not in ("JAX", ""):
-        yield silent("in_place")
-        return
+        return silent("in_place")
     if not calls:
-        yield unknown("no_calls")
-        return
+        return unknown("no_calls")
     writes = [one for one in calls if _WRITES.fullmatch(one.function)]
     spent = sum(one.time_ms for one in writes)
     if spent < part * step:
-        yield below(spent, step, part)
-        return
+        return below(spent, step, part)
     place = _write_place(account)
     if account is not None and account.has_python and place is None:
         # A program may have a function of such a name: Python's calls would show ``x.at[i].set``.
-        yield silent("no_write_call")
-        return
+        return silent("no_write_call")
     name = max(writes, key=lambda one: one.time_ms).function
-    yield match(
+    return match(
         "array-writes",
         step,
         spent,
@@ -356,27 +324,21 @@ _TOGETHER: Final = (0.6, 0.95)
 _EAGER_FRAC: Final = 0.3
 
 
-def optimizer_per_variable(results: Results) -> Iterator[Answer]:
+def optimizer_per_variable(results: Results) -> Answer:
     """Fire when an optimizer dispatches 100 short ops that cost 5 % of the step."""
     host, limit = results.host_activity, thresholds()
     step, optimizers = host.step_time_ms, list(host.optimizers.records())
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if not optimizers:
-        yield unknown("no_optimizer")
-        return
+        return unknown("no_optimizer")
     worst = max(optimizers, key=lambda one: one.short_ms)
     saving = _TOGETHER[0] * worst.short_ms
     is_few = worst.ops < limit["optimizer_ops"]
     if worst.is_together or is_few or worst.op_us > limit["short_op_us"]:
-        yield silent(
+        return silent(
             "optimizer", optimizer=worst.optimizer, count=round(worst.ops), op_us=worst.op_us
         )
-        return
     if saving < limit["act"] * step:
-        yield below(worst.short_ms, step, limit["input"])
-        return
+        return below(worst.short_ms, step, limit["input"])
     overview = results.optional.overview_page
     # Inside a compiled function nothing dispatches them from Python: so are Keras and its like.
     is_graph = (
@@ -386,7 +348,7 @@ def optimizer_per_variable(results: Results) -> Iterator[Answer]:
     )
     name = worst.optimizer
     optimizer_class = name if name.isidentifier() and name[:1].isupper() else "AdamW"
-    yield match(
+    return match(
         "optimizer-per-variable",
         step,
         saving,
@@ -409,19 +371,15 @@ _GARBAGE: Final = "garbage collection"
 _COLLECTED_FRAC: Final = 0.8
 
 
-def garbage_collection(results: Results) -> Iterator[Answer]:
+def garbage_collection(results: Results) -> Answer:
     """Fire when collections cost 3.75 % of the step or more."""
     host, limit = results.host_activity, thresholds()
     step = host.step_time_ms
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     rows = [one for one in host.side_work.records() if one.kind == _GARBAGE]
     worst = max(rows, key=lambda one: one.time_ms, default=None)
     saving = 0.0 if worst is None else _COLLECTED_FRAC * worst.time_ms
     if worst is None or saving < limit["act"] * step:
-        yield below(saving, step, limit["act"])
-        return
+        return below(saving, step, limit["act"])
     spent = worst.time_ms
     is_once = round(worst.per_step * host.step_count) <= 1 < host.step_count
     # Short ones of young objects come beside the one that takes the time.
@@ -432,7 +390,7 @@ def garbage_collection(results: Results) -> Iterator[Answer]:
     own = sum(one.self_ms for one in host.python.records() if (one.function, one.file) == named)
     # A function that takes longer than its collections is a matter of its own.
     beside = own if is_placed and own <= spent else 0.0
-    yield match(
+    return match(
         "garbage-collection",
         step,
         saving,
@@ -459,21 +417,16 @@ _GIL_LEAST, _GIL_EXPECTED, _GIL_UNRECORDED = 0.3, 0.75, 1.5
 _NEEDS_GIL: Final = ("python", "library", "framework", "unrecorded", "region")
 
 
-def gil_contention(results: Results) -> Iterator[Answer]:
+def gil_contention(results: Results) -> Answer:
     """Fire when a thread runs Python for 20 % of the steps, and the GIL was late."""
     account, limit = results.step_account, thresholds()
     step = account.step_time_ms
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if not account.has_python:
-        yield unknown("no_python_functions")
-        return
+        return unknown("no_python_functions")
     rivals = [one for one in account.rivals.records() if one.busy_frac >= limit["products"]]
     worst = max(rivals, key=lambda one: one.busy_frac, default=None)
     if worst is None:
-        yield silent("no_rival")
-        return
+        return silent("no_rival")
     parts = list(account.part_list())
     needs = sum(
         one.time_ms for one in parts if one.kind in _NEEDS_GIL and not waits_for_others(one)
@@ -484,20 +437,17 @@ def gil_contention(results: Results) -> Iterator[Answer]:
         if (other := waited_for(one, account)) is not None and other.thread == worst.thread
     )
     if not worst.loop_waits and not worst.takes_turns:
-        yield silent("free_lock", thread=worst.thread)
-        return
+        return silent("free_lock", thread=worst.thread)
     if needs < limit["some"] * step:
-        yield silent("little_lock", cost_frac=needs / step)
-        return
+        return silent("little_lock", cost_frac=needs / step)
     if waited >= limit["half"] * step:
-        yield silent("loop_waits", thread=worst.thread)
-        return
+        return silent("loop_waits", thread=worst.thread)
     most = min(worst.busy_frac, 1.0) * needs
     # A sampler lets threads take turns more often than Python does by itself.
     longest = most
     if not worst.loop_waits:
         longest = min(_GIL_UNRECORDED * worst.busy_frac, limit["nearly"]) * step
-    yield match(
+    return match(
         "gil-contention",
         step,
         _GIL_EXPECTED * most,
@@ -534,7 +484,7 @@ _GRADIENT: Final = re.compile(r"^(?:torch/)?autograd/\w+$")
 _WITH_CHECKS: Final = ("framework", "library")
 
 
-def debug_mode(results: Results) -> Iterator[Answer]:
+def debug_mode(results: Results) -> Answer:
     """Fire when a debugging switch was on, or checks of every gradient or tensor ran."""
     account, stats = results.step_account, results.optional.framework_op_stats
     overview = results.optional.overview_page
@@ -553,8 +503,7 @@ def debug_mode(results: Results) -> Iterator[Answer]:
         checks |= _READS & {*count}
         switches = switches or [_SWITCHES["torch_anomaly_mode"]]
     if not switches and not checks:
-        yield silent("no_checks")
-        return
+        return silent("no_checks")
     owners = list(account.owners.records())
     own = sum(one.time_ms for one in owners if one.name in checks)
     around = sum(
@@ -565,9 +514,8 @@ def debug_mode(results: Results) -> Iterator[Answer]:
     high = max(step - sum(one.time_ms for one in owners if one.family in PRODUCTS), low)
     saving = (low + high) / 2
     if not saving >= thresholds()["act"] * step:
-        yield below(saving, step, thresholds()["act"])
-        return
-    yield match(
+        return below(saving, step, thresholds()["act"])
+    return match(
         "debug-mode",
         step,
         saving,
@@ -586,16 +534,12 @@ def debug_mode(results: Results) -> Iterator[Answer]:
     )
 
 
-def python_bound(results: Results) -> Iterator[Answer]:
+def python_bound(results: Results) -> Answer:
     """Fire when a Python function has 5 % of the step, or nothing computes for 20 % of it."""
     overview, host, limit = results.overview_page, results.host_activity, thresholds()
     step, account = host.step_time_ms, results.optional.step_account
     if is_the_recorders(account):
-        yield unknown("recorders")
-        return
-    if not step > 0:
-        yield unknown("no_steps")
-        return
+        return unknown("recorders")
     functions = [one for one in host.python.records() if not one.is_wait]
     worst = next(
         (
@@ -609,7 +553,7 @@ def python_bound(results: Results) -> Iterator[Answer]:
     # Nothing recorded at all: Python or a call into a library between ops.
     unseen = min(host.idle_ms, overview.breakdown_ms["other"])
     if worst is not None:
-        yield match(
+        return match(
             "python-bound",
             step,
             worst.self_ms,
@@ -625,11 +569,11 @@ def python_bound(results: Results) -> Iterator[Answer]:
             total_ms=worst.total_ms,
         )
     elif len(functions):
-        yield silent("no_python")
+        return silent("no_python")
     elif unseen < limit["products"] * step:
-        yield below(unseen, step, limit["products"])
+        return below(unseen, step, limit["products"])
     else:
-        yield match(
+        return match(
             "python-unseen",
             step,
             unseen,
@@ -645,19 +589,17 @@ def python_bound(results: Results) -> Iterator[Answer]:
 _SAVES: Final = re.compile(r"_traced_(?:save|restore)|signature_wrapper")
 
 
-def retracing(results: Results) -> Iterator[Answer]:
+def retracing(results: Results) -> Answer:
     """Fire when tracing costs 3 % of the step or more, and happened at least twice."""
     host, limit = results.host_activity, thresholds()
     step, functions = host.step_time_ms, list(host.calls.records())
     traced = [one for one in functions if one.traces and one.built > 0]
     if not any(one.traces for one in functions):
-        yield unknown("no_tf_function")
-        return
+        return unknown("no_tf_function")
     saving = sum(one.build_ms for one in traced)
     times = sum(one.built for one in traced) * host.step_count
     if not step > 0 or saving < limit["act"] * step or round(times) < limit["twice"]:
-        yield silent("traces", count=round(times), cost_frac=saving / step if step > 0 else None)
-        return
+        return silent("traces", count=round(times), cost_frac=saving / step if step > 0 else None)
     worst = max(traced, key=lambda one: one.build_ms)
     share = worst.built / worst.calls
     cause = "retracing"
@@ -665,7 +607,7 @@ def retracing(results: Results) -> Iterator[Answer]:
         cause = "retraced-saving"
     elif worst.traces == 1 and share >= limit["nearly"]:
         cause = "remade-function"
-    yield match(
+    return match(
         cause,
         step,
         saving,
@@ -691,16 +633,12 @@ _RECOMPILED: Final = {
 _COMPILING_FRAC: Final = 0.01
 
 
-def recompilation(results: Results) -> Iterator[Answer]:
+def recompilation(results: Results) -> Answer:
     """Fire when compiling costs 3 % of the step or more, and happened at least twice."""
     overview, host, limit = results.overview_page, results.host_activity, thresholds()
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if is_window(overview):
-        yield unknown("window")
-        return
+        return unknown("window")
     calls = list(host.calls.records())
     compiled = [one for one in calls if not one.traces and one.built > 0]
     # Another rule reports what is traced again.
@@ -715,12 +653,11 @@ def recompilation(results: Results) -> Iterator[Answer]:
             for one in overview.step_table.records()
         )
     if part < limit["act"] * step or often < limit["twice"]:
-        yield silent("compiles", count=often, cost_frac=part / step)
-        return
+        return silent("compiles", count=often, cost_frac=part / step)
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
     # Of less confidence, steps may be what a program does before its loop, each thing once.
     sure = overview.steps.confidence / limit["half"]
-    yield match(
+    return match(
         "recompilation" if worst is None else _RECOMPILED.get(worst.differs, "recompilation"),
         step,
         min(saving, step),
@@ -743,29 +680,23 @@ def recompilation(results: Results) -> Iterator[Answer]:
 _UNBROKEN_FRAC: Final = 0.3
 
 
-def graph_breaks(results: Results) -> Iterator[Answer]:
+def graph_breaks(results: Results) -> Answer:
     """Fire when each step breaks, and devices wait 3 % of it for the host."""
     overview, found, act = results.overview_page, results.compiled_regions, thresholds()["act"]
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if not len(found.regions):
-        yield unknown("no_region")
-        return
+        return unknown("no_region")
     steps = max(len(overview.step_table), 1)
     breaks = [one for one in found.breaks.records() if one.calls >= steps]
     if not breaks:
         is_unseen = not len(found.breaks) and len(found.regions) > 1
-        yield unknown("several_regions") if is_unseen else silent("no_breaks")
-        return
+        return unknown("several_regions") if is_unseen else silent("no_breaks")
     parts = overview.breakdown_ms
     waiting = float(parts["kernel_launch"] + parts["host_compute"])
     if waiting < act * step:
-        yield below(waiting, step, act)
-        return
+        return below(waiting, step, act)
     places = [brief_place(one.function, one.file, one.line) for one in breaks[:_NAMED]]
-    yield match(
+    return match(
         "graph-breaks",
         step,
         _UNBROKEN_FRAC * waiting,
@@ -792,13 +723,10 @@ _SIDE_CAUSES: Final = {
 }
 
 
-def print_every_step(results: Results) -> Iterator[Answer]:
+def print_every_step(results: Results) -> Answer:
     """Fire when such work costs 3 % of the step and is in at least half of the steps."""
     host, limit = results.host_activity, thresholds()
     step = host.step_time_ms
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     kinds = [
         one
         for one in host.side_work.records()
@@ -807,10 +735,9 @@ def print_every_step(results: Results) -> Iterator[Answer]:
     saving = sum(one.time_ms for one in kinds)
     if saving < limit["act"] * step:
         is_seen = len(host.python)
-        yield below(saving, step, limit["act"]) if is_seen else unknown("side_work_python")
-        return
+        return below(saving, step, limit["act"]) if is_seen else unknown("side_work_python")
     worst = max(kinds, key=lambda one: one.time_ms)
-    yield match(
+    return match(
         _SIDE_CAUSES[worst.kind],
         step,
         saving,
@@ -826,21 +753,18 @@ def print_every_step(results: Results) -> Iterator[Answer]:
     )
 
 
-def slow_steps(results: Results) -> Iterator[Answer]:
+def slow_steps(results: Results) -> Answer:
     """Fire when steps with such work, beyond twice the median, cost 3 % of all step time."""
     host, steps = results.host_activity, long_steps(results.overview_page)
     if not isinstance(steps, LongSteps):
-        yield steps
-        return
+        return steps
     if steps.is_cheap:
-        yield below(steps.per_step_ms, float(steps.time_ms.mean()), thresholds()["act"])
-        return
+        return below(steps.per_step_ms, float(steps.time_ms.mean()), thresholds()["act"])
     culprit = _side_work(host, steps.excess_ms / max(steps.count, 1))
     if culprit is None:
         is_seen = "python" in results.overview_page.recorded
-        yield silent("no_side_work") if is_seen else unknown("side_work_python")
-        return
-    yield match(
+        return silent("no_side_work") if is_seen else unknown("side_work_python")
+    return match(
         "slow-steps",
         float(steps.time_ms.mean()),
         # Only what the work itself takes can go; steps may be slow for other reasons, too.
@@ -878,26 +802,23 @@ _OF_THE_MACHINE: Final = ("host_compute", "host_wait", "other", "input")
 _COMPILING: Final = "compilation"
 
 
-def uneven_steps(results: Results) -> Iterator[Answer]:
+def uneven_steps(results: Results) -> Answer:
     """Fire when steps beyond twice the median cost 3 % of all step time or more."""
     overview = results.overview_page
     steps = long_steps(overview)
     if not isinstance(steps, LongSteps):
-        yield steps
-        return
+        return steps
     if steps.is_cheap:
-        yield below(steps.per_step_ms, float(steps.time_ms.mean()), thresholds()["act"])
-        return
+        return below(steps.per_step_ms, float(steps.time_ms.mean()), thresholds()["act"])
     # Each fourth step may end a round of four.
     if steps.count >= thresholds()["quarter"] * len(steps.time_ms):
-        yield silent("many_slow", count=steps.count, whole=len(steps.time_ms))
-        return
+        return silent("many_slow", count=steps.count, whole=len(steps.time_ms))
     cause, grown, usual = _grown_part(overview, steps)
     # On a machine without devices a slower CPU looks the same as a neighbour that takes it.
     of_machine = cause in _OF_THE_MACHINE or (cause == _COMPILING and usual > 0)
     is_program = overview.device.busy_frac is not None or not of_machine
     is_once = cause == _COMPILING and steps.count == 1  # warming up, until it happens again
-    yield match(
+    return match(
         "uneven-steps",
         float(steps.time_ms.mean()),
         steps.per_step_ms,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -38,21 +38,16 @@ _LEAST_FRAC: Final = 0.8
 _CORES_LEAST, _CORES_EXPECTED, _CORES_MOST = 0.4, 0.8, 1.6
 
 
-def input_bound(results: Results) -> Iterator[Answer]:
+def input_bound(results: Results) -> Answer:
     """Fire when input costs 5 % of the step or more."""
     overview, least = results.overview_page, thresholds()["input"]
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     wait = overview.breakdown_ms["input"]
     waiting = wait + overview.breakdown_ms["host_to_device"]
     if waiting < least * step:
-        yield _unseen(overview) or below(waiting, step, least)
-        return
+        return _unseen(overview) or below(waiting, step, least)
     if wait < least * step:
-        yield silent("copies_instead", cost_frac=wait / step)
-        return
+        return silent("copies_instead", cost_frac=wait / step)
     stages = results.optional.input_pipeline_analyzer
     ops = set[str]() if stages is None else {one.op for one in stages.input_ops.records()}
     of_workers = any(op.startswith(_LOADER) for op in ops) and names.LONELY_LOADER not in ops
@@ -67,7 +62,7 @@ def input_bound(results: Results) -> Iterator[Answer]:
         cause = "slow-loader-worker"
     elif of_workers:
         cause = "workers-unseen"
-    yield match(
+    return match(
         cause,
         step,
         waiting,
@@ -96,22 +91,17 @@ def _unseen(overview: OverviewPage) -> Unknown | None:
     return not_recorded(overview, "input") if overview.breakdown_ms["other"] >= least else None
 
 
-def restarted_pipeline(results: Results) -> Iterator[Answer]:
+def restarted_pipeline(results: Results) -> Answer:
     """Fire when most steps create an iterator, and it costs 3 % of the step."""
     overview = results.overview_page
     found, step = results.input_pipeline_analyzer.restarts, overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     account = results.optional.step_account
     ops = results.input_pipeline_analyzer.input_ops["op"]
     loads = any(op.startswith(_LOADER) for op in ops)
     if found is None and not (account is not None and account.has_python) and loads:
-        yield unknown("no_python_calls")
-        return
+        return unknown("no_python_calls")
     if found is None or not found.is_habit or found.time_ms < thresholds()["act"] * step:
-        yield silent("iterators", count=0.0 if found is None else found.per_step)
-        return
+        return silent("iterators", count=0.0 if found is None else found.per_step)
     is_loader = found.kind == _LOADER
     most = overview.breakdown_ms["input"]
     if not is_loader and account is not None:
@@ -119,7 +109,7 @@ def restarted_pipeline(results: Results) -> Iterator[Answer]:
     most = max(most, found.time_ms)
     # A call that begins a pipeline prepares more for its one batch: half of such work, or more.
     saving = found.time_ms if is_loader else (found.time_ms + most) / 2
-    yield match(
+    return match(
         "restarted-loader" if is_loader else "restarted-pipeline",
         step,
         saving,
@@ -146,38 +136,31 @@ def _stages(account: StepAccount | None) -> str | None:
     return ", ".join(list(dict.fromkeys(found))[:_NAMED]) or None
 
 
-def loader_workers(results: Results) -> Iterator[Answer]:
+def loader_workers(results: Results) -> Answer:
     """Fire when the step waits 3 % or more for a loader without workers."""
     overview, limit = results.overview_page, thresholds()
     step, waiting = overview.steps.time_ms.mean, overview.breakdown_ms["input"]
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     loaders = {
         one.op: one.self_time_ms
         for one in results.input_pipeline_analyzer.input_ops.records()
         if one.op.startswith(_LOADER)
     }
     if not loaders:
-        yield unknown("no_loader")
-        return
+        return unknown("no_loader")
     if names.LONELY_LOADER not in loaders:
-        yield silent("has_workers")
-        return
+        return silent("has_workers")
     restarts = results.input_pipeline_analyzer.restarts
     if restarts is not None and restarts.is_habit:
-        yield silent("restarts")
-        return
+        return silent("restarts")
     # Of several loaders this one's share of the wait.
     saving = waiting * loaders[names.LONELY_LOADER] / max(sum(loaders.values()), 1e-9)
     if saving < limit["act"] * step:
-        yield below(saving, step, limit["act"])
-        return
+        return below(saving, step, limit["act"])
     account = results.optional.step_account
     maker = _maker(account)
     wanted = max(round(saving / max(step - saving, 1e-9)) + 1, 2)
     is_pageable = comes_from(results.optional.device_idle) == "pageable"
-    yield match(
+    return match(
         "loader-workers-pageable" if is_pageable else "loader-workers",
         step,
         saving,
@@ -220,13 +203,12 @@ def _maker(account: StepAccount | None) -> AccountPart | None:
     return most if most is not None and most.step_frac >= thresholds()["act"] else None
 
 
-def python_in_pipeline(results: Results) -> Iterator[Answer]:
+def python_in_pipeline(results: Results) -> Answer:
     """Fire when the step waits 5 % for Python elements, or 30 % for the GIL they hold."""
     found, limit = tf_data(results), thresholds()
     maker = maker_of(results.optional.step_account)
     if not isinstance(found, Facts):
-        yield _lock_held(results, maker) or found
-        return
+        return _lock_held(results, maker) or found
     facts = found.values
     wait, kind = float(facts["input_wait_ms"]), facts["kind"]
     is_python = float(facts["python_frac"]) >= limit["half"]
@@ -234,8 +216,7 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
     if kind == "hand-over" and is_python:
         python_ms = _python_frac(results) * found.step_ms
         if python_ms < limit["lock"] * wait:
-            yield silent("python_input", python_ms=python_ms, wait_ms=wait)
-            return
+            return silent("python_input", python_ms=python_ms, wait_ms=wait)
         saving, high, cause = min(python_ms, wait), wait, "python-holds-lock"
         making["python_ms"] = python_ms
     elif kind == "python-source" or (kind == "map" and is_python):
@@ -249,12 +230,10 @@ def python_in_pipeline(results: Results) -> Iterator[Answer]:
         high = max(wait, saving) + beside
         making |= {"below_ms": high if beside else 0.0}
     else:
-        yield silent("no_python_input", leaf=facts["leaf"])
-        return
+        return silent("no_python_input", leaf=facts["leaf"])
     if not saving > 0:
-        yield silent("no_gain")
-        return
-    yield match(
+        return silent("no_gain")
+    return match(
         cause,
         found.step_ms,
         saving,
@@ -321,20 +300,15 @@ def _lock_held(results: Results, maker: RivalRow | None) -> Finding | None:
     )
 
 
-def input_takes_cores(results: Results) -> Iterator[Answer]:
+def input_takes_cores(results: Results) -> Answer:
     """Fire when input keeps 0.3 cores and 15 % of the host busy that computes the steps."""
     overview, limit = results.overview_page, thresholds()
     step, run = overview.steps.time_ms.mean, overview.environment
     wait = overview.breakdown_ms["input"]
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if run.device_count:
-        yield silent("device_computes")
-        return
+        return silent("device_computes")
     if wait >= limit["input"] * step:
-        yield silent("waits_first", wait_frac=wait / step)
-        return
+        return silent("waits_first", wait_frac=wait / step)
     times: dict[str, float] = {}
     for one in results.tf_data_bottleneck_analysis.function_ops.records():
         if not one.type.endswith("Dataset"):
@@ -342,17 +316,14 @@ def input_takes_cores(results: Results) -> Iterator[Answer]:
     recorded = float(run.profile_duration_ms)
     busy = sum(times.values()) / recorded if recorded > 0 else 0.0
     if busy < limit["cores"]:
-        yield silent("input_cores", busy=busy)
-        return
+        return silent("input_cores", busy=busy)
     if not run.host_cores:
-        yield unknown("no_cores")
-        return
+        return unknown("no_cores")
     share = min(busy / run.host_cores, 1.0)
     if share < limit["alarm"]:
-        yield silent("input_cores", busy=busy)
-        return
+        return silent("input_cores", busy=busy)
     longest = sorted(times, key=lambda op: -times[op])[:_NAMED]
-    yield match(
+    return match(
         "input-takes-cores",
         step,
         _CORES_EXPECTED * share * step,

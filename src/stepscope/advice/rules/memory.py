@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -35,36 +34,28 @@ _SCRIPT: Final = "<module>"
 _LINE: Final = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>.+)")
 
 
-def small_batch(results: Results) -> Iterator[Answer]:
+def small_batch(results: Results) -> Answer:
     """Fire when 60 % of the memory is free and fixed costs idle the device 15 % of the step."""
     overview, idle, limit = results.overview_page, results.device_idle, thresholds()
     step = overview.steps.time_ms.mean
     memories = device_memories(results.memory_profile)
-    if not step > 0 or not idle.step_count:
-        yield unknown("no_steps")
-        return
     if is_window(overview):
-        yield unknown("window")
-        return
+        return unknown("window")
     if not memories:
-        yield unknown("no_capacity")
-        return
+        return unknown("no_capacity")
     fullest = memories[0]
     if fullest.used_frac >= limit["memory_low"]:
-        yield silent("room", memory=fullest.name, used_frac=fullest.used_frac)
-        return
+        return silent("room", memory=fullest.name, used_frac=fullest.used_frac)
     sent = float(overview.breakdown_ms["host_to_device"])
     if sent >= limit["input"] * step:  # the host prepares them before, for as long
-        yield silent("sends", cost_frac=sent / step)
-        return
+        return silent("sends", cost_frac=sent / step)
     fixed = min(_idle_ms(idle), _least_ms(overview))
     if fixed < limit["alarm"] * step:
-        yield below(fixed, step, limit["alarm"])
-        return
+        return below(fixed, step, limit["alarm"])
     # As often as the batch fits into the memory, in doublings that leave a tenth free.
     most = limit["nearly"] / fullest.used_frac if fullest.used_frac else 1 << _MOST_DOUBLINGS
     times = 1 << min(max(int(most), 2).bit_length() - 1, _MOST_DOUBLINGS)
-    yield match(
+    return match(
         "small-batch",
         step,
         fixed / 2,
@@ -97,17 +88,15 @@ def _least_ms(overview: OverviewPage) -> float:
     return float(np.percentile(spent, 10, method="lower")) if len(spent) else 0.0
 
 
-def memory_near_limit(results: Results) -> Iterator[Answer]:
+def memory_near_limit(results: Results) -> Answer:
     """Fire when a device's memory is 90 % full at its peak."""
     memories, limit = device_memories(results.memory_profile), thresholds()
     if not memories:
-        yield unknown("no_capacity")
-        return
+        return unknown("no_capacity")
     fullest = memories[0]
     if fullest.used_frac < limit["nearly"]:
-        yield silent("room", memory=fullest.subject, used_frac=fullest.used_frac)
-        return
-    yield match(
+        return silent("room", memory=fullest.subject, used_frac=fullest.used_frac)
+    return match(
         "memory-near-limit",
         0.0,
         None,
@@ -135,23 +124,20 @@ def _sizes(holders: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f"{name} {size_words(size)}" for name, size in holders[:_NAMED])
 
 
-def memory_fragmentation(results: Results) -> Iterator[Answer]:
+def memory_fragmentation(results: Results) -> Answer:
     """Fire when a memory 75 % full has its free bytes in pieces of less than half of them."""
     memories, limit = device_memories(results.memory_profile), thresholds()
     known = [one for one in memories if one.fragmentation_frac is not None]
     if not known:
-        yield unknown("no_fragmentation")
-        return
+        return unknown("no_fragmentation")
     tight = [one for one in known if one.used_frac >= limit["tight"] and one.free_bytes]
     if not tight:
-        yield silent("room", memory=known[0].subject, used_frac=known[0].used_frac)
-        return
+        return silent("room", memory=known[0].subject, used_frac=known[0].used_frac)
     worst = max(tight, key=lambda one: one.fragmentation_frac or 0.0)
     broken = worst.fragmentation_frac or 0.0
     if broken < limit["half"]:
-        yield silent("fragments", memory=worst.name, fragmentation_frac=broken)
-        return
-    yield match(
+        return silent("fragments", memory=worst.name, fragmentation_frac=broken)
+    return match(
         "memory-fragmentation",
         0.0,
         None,
@@ -174,24 +160,22 @@ def memory_fragmentation(results: Results) -> Iterator[Answer]:
     )
 
 
-def memory_growth(results: Results) -> Iterator[Answer]:
+def memory_growth(results: Results) -> Answer:
     """Fire when the least use of a memory grows steadily over the steps."""
     profile, limit = results.memory_profile, thresholds()
     series = _least_by_step(profile.timeline.to_dict())
     long = {memory: use for memory, use in series.items() if len(use) >= limit["steps"]}
     if not long:
-        yield unknown("few_memory_steps", count=limit["steps"])
-        return
+        return unknown("few_memory_steps", count=limit["steps"])
     rates = {memory: _rate(use, limit["steady"]) for memory, use in long.items()}
     memory = max(rates, key=lambda one: rates[one])
     rate, use = rates[memory], long[memory]
     grown = rate * (len(use) - 1)
     if grown < max(limit["memory_rate"], limit["noise"] * float(use[-1])):
-        yield silent("steady", count=len(use))
-        return
+        return silent("steady", count=len(use))
     free = next((one.free_bytes for one in profile.memories if one.id == memory), None)
     left = free / rate if free else None
-    yield match(
+    return match(
         "memory-growth",
         0.0,
         None,
@@ -241,17 +225,15 @@ class _Holder:
     lines: Counter[int] = field(default_factory=Counter)
 
 
-def memory_at_peak(results: Results) -> Iterator[Answer]:
+def memory_at_peak(results: Results) -> Answer:
     """Fire for the fullest memory of a device in a recording that has nothing that ran."""
     account = results.optional.step_account
     if account is not None and account.step_count:
-        yield unknown("has_steps")
-        return
+        return unknown("has_steps")
     memories = [one for one in results.memory_profile.memories if one.allocations]
     if not memories:
-        yield unknown("no_allocator")
-        return
-    yield _peak_finding(max(memories, key=lambda one: one.peak_bytes))
+        return unknown("no_allocator")
+    return _peak_finding(max(memories, key=lambda one: one.peak_bytes))
 
 
 def _peak_finding(memory: MemorySystem) -> Finding:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from stepscope.advice.catalogue import thresholds
 from stepscope.advice.match import match
-from stepscope.advice.render import below, silent, unknown
+from stepscope.advice.render import below, silent
 from stepscope.advice.results import Results
 from stepscope.registry import Answer
 from stepscope.result import Ref
@@ -18,15 +17,14 @@ from stepscope.tables.recording.completeness import NO_DEVICE_EVENTS
 _NAMED: Final = 3
 
 
-def incomplete_profile(results: Results) -> Iterator[Answer]:
+def incomplete_profile(results: Results) -> Answer:
     """Fire when events are missing; above "info" when numbers about a device are void."""
     overview = results.overview_page
     found = overview.completeness
     if found.verdict == "complete":
-        yield silent("complete")
-        return
+        return silent("complete")
     is_void = any(one.slug == NO_DEVICE_EVENTS for one in overview.diagnostics)
-    yield match(
+    return match(
         "incomplete-profile",
         0.0,
         None,
@@ -40,19 +38,15 @@ def incomplete_profile(results: Results) -> Iterator[Answer]:
     )
 
 
-def start_up(results: Results) -> Iterator[Answer]:
+def start_up(results: Results) -> Answer:
     """Fire when slow calls into the driver cost 10 % of the steps."""
     idle, limit = results.device_idle, thresholds()
     step = idle.step_time_ms
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     calls = list(idle.slow_calls.records())
     # Memory is taken and given back later on, too: that alone does not start a device.
     starting = sum(row.total_ms for row in calls if not is_device_allocation(row.call))
     if starting < limit["part"] * step:
-        yield below(starting, step, limit["part"])
-        return
+        return below(starting, step, limit["part"])
     spent = min(sum(row.total_ms for row in calls), step)
     capture = next((row for row in calls if row.call == CAPTURE), None)
     is_capture = capture is not None and 2 * capture.total_ms > spent
@@ -61,9 +55,8 @@ def start_up(results: Results) -> Iterator[Answer]:
     again = max(row.steps_frac for row in calls)
     recurs = idle.step_count >= limit["few_steps"] and again > limit["half"]
     if recurs and not is_capture:
-        yield silent("restarting_calls", again_frac=again)
-        return
-    yield match(
+        return silent("restarting_calls", again_frac=again)
+    return match(
         "graph-capture" if is_capture else "start-up",
         step,
         spent,

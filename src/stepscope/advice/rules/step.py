@@ -65,9 +65,6 @@ _UNLIKELY: Final = 0.1
 def largest_part(results: Results) -> Iterator[Answer]:
     """Fire for parts with 10 % of the step: the three most worth a change, and the largest."""
     account = results.step_account
-    if not account.step_count or not account.step_time_ms > 0:
-        yield unknown("no_steps_with_ops")
-        return
     if is_the_recorders(account):
         yield unknown("recorders")
         return
@@ -375,22 +372,20 @@ def _evidence(part: AccountPart, results: Results) -> Iterator[Ref]:
 # ---------------------------------------------------------------------------- growth
 
 
-def growing_steps(results: Results) -> Iterator[Answer]:
+def growing_steps(results: Results) -> Answer:
     """Fire when every one of at least four steps runs more ops than the one before."""
     account, grows = results.step_account, results.step_account.growth
     if account.step_count <= thresholds()["few_steps"] or not account.has_events:
-        yield unknown("few_steps_with_ops")
-        return
+        return unknown("few_steps_with_ops")
     if grows is None:
-        yield silent("no_growth")
-        return
+        return silent("no_growth")
     step = account.step_time_ms
     each = (grows.last_ops - grows.first_ops) / (account.step_count - 1)
     # It grew before the recording began as well, up to all but the steady rest.
     low = step * (1 - grows.first_ops / grows.mean_ops)
     high = step * (1 - (grows.first_ops % each) / grows.mean_ops)
     owner = next((one for one in account.owners.records() if one.name == grows.op), None)
-    yield match(
+    return match(
         "growing-steps",
         step,
         (low + high) / 2,
@@ -417,19 +412,14 @@ _PASSES: Final = (
 _OF_ROWS: Final = ("op", "function", "eager")
 
 
-def rows_again(results: Results) -> Iterator[Answer]:
+def rows_again(results: Results) -> Answer:
     """Fire when products with the same weights grow from pass to pass, by the same rows."""
     found, account = results.host_activity.growing_rows, results.step_account
     step, least = account.step_time_ms, thresholds()["products"]
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if not results.host_activity.has_product_shapes:
-        yield unknown("no_product_shapes")
-        return
+        return unknown("no_product_shapes")
     if found is None or found.needless_frac < least:
-        yield silent("no_growing_rows")
-        return
+        return silent("no_growing_rows")
     parts = list(account.part_list())
     ops = sum(part.time_ms for part in parts if part.kind in _PASSES)
     first = next((one for one in parts if one.kind in _OF_ROWS and one.file), None)
@@ -437,7 +427,7 @@ def rows_again(results: Results) -> Iterator[Answer]:
     if first is not None:
         place = Place(first.function, first.file, first.line or 0, first.caller)
     saving = min(found.needless_frac * ops, step)
-    yield match(
+    return match(
         "rows-again",
         step,
         saving,
@@ -463,23 +453,18 @@ _RECOMPUTED: Final = (0.3, 0.7)
 _RECOMPUTED_WORTH: Final = 0.8
 
 
-def recomputed_activations(results: Results) -> Iterator[Answer]:
+def recomputed_activations(results: Results) -> Answer:
     """Fire when ops that are computed again for the backward pass take 5 % of the step."""
     account, host = results.step_account, results.optional.host_activity
     step = account.step_time_ms
-    if not account.step_count or not step > 0:
-        yield unknown("no_steps_with_ops")
-        return
     ops = [one for one in account.owners.records() if one.kind == "op"]
     again = [one for one in ops if _AGAIN in one.name]
     of_torch = None if host is None else host.recomputed
     if of_torch is None and not any("jit(" in one.name or "aten/" in one.name for one in ops):
-        yield unknown("no_recomputed_names")
-        return
+        return unknown("no_recomputed_names")
     spent = sum(one.time_ms for one in again) if of_torch is None else of_torch.ms
     if spent < thresholds()["some"] * step:
-        yield below(spent, step, thresholds()["some"])
-        return
+        return below(spent, step, thresholds()["some"])
     first = of_torch.first if of_torch else max(again, key=lambda one: one.time_ms).name
     # The runtime's work around ops goes with them.
     around = sum(one.time_ms for one in account.owners.records() if one.kind == "runtime")
@@ -508,7 +493,7 @@ def recomputed_activations(results: Results) -> Iterator[Answer]:
         kind="op",
     )
     measured = {"part_ms": spent, "worth_ms": _RECOMPUTED_WORTH * high}
-    yield replace(found, measured={**found.measured, **measured})
+    return replace(found, measured={**found.measured, **measured})
 
 
 def _recomputed_place(account: StepAccount, again: list[OwnerRow]) -> Place | None:

@@ -33,20 +33,18 @@ _CONFIDENCE: Final = {"persistent": 0.85, "episodic": 0.65, "once": 0.4}
 _UNSURE: Final = 0.4
 
 
-def collective_bound(results: Results) -> Iterator[Answer]:
+def collective_bound(results: Results) -> Answer:
     """Fire when exposed transfers cost 3 % of the step and little work could hide them."""
     overview, limit = results.overview_page, thresholds()
     time = collective_time(results.pod_viewer)
     step = overview.steps.time_ms.mean
     if (quiet := _no_transfers(time, step)) is not None:
-        yield quiet
-        return
+        return quiet
     if time.transfer_ms <= time.work_ms:
-        yield silent("can_hide", transfer_ms=time.transfer_ms, work_ms=time.work_ms)
-        return
+        return silent("can_hide", transfer_ms=time.transfer_ms, work_ms=time.work_ms)
     is_short = time.transfer_us < limit["dispatch_us"]
     is_small = time.is_matched and time.per_step >= limit["many_calls"] and is_short
-    yield match(
+    return match(
         "collective-bound-small" if is_small else "collective-bound",
         step,
         min(time.transfer_ms / 2, time.exposed_ms),  # 16 bits are half the bytes
@@ -64,18 +62,16 @@ def collective_bound(results: Results) -> Iterator[Answer]:
     )
 
 
-def exposed_collectives(results: Results) -> Iterator[Answer]:
+def exposed_collectives(results: Results) -> Answer:
     """Fire when transfers that work could hide cost 3 % of the step or more."""
     overview = results.overview_page
     time = collective_time(results.pod_viewer)
     step = overview.steps.time_ms.mean
     if (quiet := _no_transfers(time, step)) is not None:
-        yield quiet
-        return
+        return quiet
     if time.transfer_ms > time.work_ms:
-        yield silent("little_work")
-        return
-    yield match(
+        return silent("little_work")
+    return match(
         "exposed-collectives",
         step,
         0.8 * time.exposed_ms,  # the last bucket has nothing left to hide behind
@@ -114,24 +110,19 @@ _REDUCES: Final = re.compile(r"all_?reduce|reduce_?scatter")
 _LARGE_BYTES, _SHORT_MS = 8 << 20, 5.0
 
 
-def gradient_buckets(results: Results) -> Iterator[Answer]:
+def gradient_buckets(results: Results) -> Answer:
     """Fire when 20 reductions of less than 1 MiB cost 3 % of the step with nothing beside them."""
     overview, limit = results.overview_page, thresholds()
     step, steps = overview.steps.time_ms.mean, max(len(overview.step_table), 1)
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     exchanges = results.optional.collectives
     groups = () if exchanges is None else exchanges.groups.records()
     rows = [one for one in groups if _REDUCES.search(one.collective.lower())]
     if not any(one.message_bytes > 0 for one in rows):
-        yield _between_processes(results, steps)
-        return
+        return _between_processes(results, steps)
     small = [one for one in rows if 0 < one.message_bytes < limit["small_message"]]
     count, exposed = (_per_step(small, name, steps) for name in ("count", "exposed_ms"))
     if count < limit["small_messages"]:
-        yield silent("few_reductions", count=count)
-        return
+        return silent("few_reductions", count=count)
     carried = sum(one.count * one.message_bytes for one in small) / steps
     buckets = max(carried / limit["bucket"], 1.0)
     # Together they take as long as so few of the same latency, and their bytes at the rate of
@@ -141,9 +132,8 @@ def gradient_buckets(results: Results) -> Iterator[Answer]:
     most = exposed * (1 - buckets / count)
     saving = most - carried / best / 1e6 if best else most / 2
     if saving < limit["act"] * step:
-        yield below(exposed, step, limit["act"])
-        return
-    yield match(
+        return below(exposed, step, limit["act"])
+    return match(
         "gradient-buckets",
         step,
         saving,
@@ -205,25 +195,19 @@ def _per_step(rows: list[GroupRow], name: str, steps: int) -> float:
 _UNUSED_FRAC: Final = 0.05
 
 
-def unbalanced_devices(results: Results) -> Iterator[Answer]:
+def unbalanced_devices(results: Results) -> Answer:
     """Fire when equal shares would shorten the busiest device's work by 5 % of the step."""
     overview, pod, limit = results.overview_page, results.pod_viewer, thresholds()
     step = overview.steps.time_ms.mean
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     work = np.asarray(pod.workers["device_work_ms"], dtype=np.float64)
     if len(work) < 2 or not work.max(initial=0.0) > 0:
         many = overview.environment.device_count
-        yield unknown("one_of_devices", count=many) if many > 1 else silent("one_device")
-        return
+        return unknown("one_of_devices", count=many) if many > 1 else silent("one_device")
     excess = float(work.max() - work.mean())
     if excess < limit["some"] * step:
-        yield below(excess, step, limit["some"])
-        return
+        return below(excess, step, limit["some"])
     if overview.steps.count < limit["few_steps"]:
-        yield unknown("few_counted", count=overview.steps.count)
-        return
+        return unknown("few_counted", count=overview.steps.count)
     kernels = results.optional.kernel_stats
     by_device = [] if kernels is None else list(kernels.by_device.records())
     counts = _by_worker({(row.host, row.device): row.occurrences for row in by_device}, pod)
@@ -233,10 +217,9 @@ def unbalanced_devices(results: Results) -> Iterator[Answer]:
     unused, busiest = int(idle.sum()), int(work.argmax())
     more = _more_kernels(counts, busiest)
     if not unused and (more is None or more < limit["part"]):
-        yield silent("unequal_unknown" if more is None else "equal_kernels")
-        return
+        return silent("unequal_unknown" if more is None else "equal_kernels")
     worker = list(pod.workers.records())[busiest]
-    yield match(
+    return match(
         "unused-devices" if unused else "unbalanced-devices",
         step,
         excess,
@@ -281,20 +264,21 @@ def _more_kernels(counts: np.ndarray[Any, Any] | None, busiest: int) -> float | 
 # ---------------------------------------------------------------------------- suspects of a pod
 
 
-def slow_link(results: Results) -> Iterator[Answer]:
+def slow_link(results: Results) -> Answer | Iterator[Answer]:
     """Fire when slow transfers through one set of links cost 3 % of the step or more."""
     found = [row for row in _costly(results.pod) if row.cause == _LINK]
-    yield from _suspected("slow-link", results.pod, found) if found else [silent("no_link")]
+    return _suspected("slow-link", results.pod, found) if found else silent("no_link")
 
 
-def unequal_stages(results: Results) -> Iterator[Answer]:
+def unequal_stages(results: Results) -> Answer | Iterator[Answer]:
     """Fire when a stage's larger share costs 3 % of the step or more."""
     found = [row for row in _costly(results.pod) if (row.cause, row.kind) == (_UNEQUAL, _STAGE)]
-    quiet = silent("no_stage_excess")
-    yield from _suspected("unequal-stages", results.pod, found) if found else [quiet]
+    if not found:
+        return silent("no_stage_excess")
+    return _suspected("unequal-stages", results.pod, found)
 
 
-def straggler(results: Results) -> Iterator[Answer]:
+def straggler(results: Results) -> Answer | Iterator[Answer]:
     """Fire when one worker costs the others 3 % of the step or more."""
     pod, workers = results.optional.pod, results.optional.pod_viewer
     suspects = _costly(pod)
@@ -304,15 +288,12 @@ def straggler(results: Results) -> Iterator[Answer]:
         if row.cause != _LINK and (row.cause, row.kind) != (_UNEQUAL, _STAGE)
     ]
     if pod is not None and own:
-        yield from _suspected("straggler", pod, own)
-    elif suspects:
-        yield silent("other_suspect")
-    elif workers is not None:
-        yield from _last_worker(workers, results)
-    elif pod is not None:
-        yield silent("no_suspect", count=pod.devices_found)
-    else:
-        yield unknown("no_steps")
+        return _suspected("straggler", pod, own)
+    if suspects:
+        return silent("other_suspect")
+    if workers is not None:
+        return _last_worker(workers, results)
+    return unknown("no_steps") if pod is None else silent("no_suspect", count=pod.devices_found)
 
 
 def _costly(pod: Pod | None) -> list[SuspectRow]:
@@ -321,7 +302,7 @@ def _costly(pod: Pod | None) -> list[SuspectRow]:
     return [row for row in rows if row.cost_frac >= thresholds()["act"]]
 
 
-def _suspected(cause: str, pod: Pod, suspects: list[SuspectRow]) -> Iterator[Finding]:
+def _suspected(cause: str, pod: Pod, suspects: list[SuspectRow]) -> Iterator[Answer]:
     """Yield what all recordings together say of the foremost suspects.
 
     What one saves alone is expected, but where others are slow with it: they hide it until they
@@ -354,23 +335,19 @@ def _suspected(cause: str, pod: Pod, suspects: list[SuspectRow]) -> Iterator[Fin
         )
 
 
-def _last_worker(workers: PodViewer, results: Results) -> Iterator[Answer]:
-    """Yield who arrives last, of workers however few."""
+def _last_worker(workers: PodViewer, results: Results) -> Answer:
+    """Return who arrives last, of workers however few."""
     step, act = workers.step_time_ms, thresholds()["act"]
     if not step > 0:
-        yield unknown("no_steps")
-        return
+        return unknown("no_steps")
     if len(workers.workers) < 2:
-        yield _alone(collective_time(workers), results.optional.overview_page)
-        return
+        return _alone(collective_time(workers), results.optional.overview_page)
     if (apart := processor_waits(workers)) is not None:
-        yield _last_processor(apart, step)
-        return
+        return _last_processor(apart, step)
     found, advice = workers.straggler, texts("advice")
     if found is None or found.caused_wait_ms < act * step:
-        yield below(0.0 if found is None else found.caused_wait_ms, step, act)
-        return
-    yield match(
+        return below(0.0 if found is None else found.caused_wait_ms, step, act)
+    return match(
         "straggler",
         step,
         found.caused_wait_ms,
@@ -417,28 +394,21 @@ def _alone(time: CollectiveTime, overview: OverviewPage | None) -> Silence | Unk
     return silent("one_worker") if time.transfer_ms == 0 else unknown("one_worker")
 
 
-def worker_skew(results: Results) -> Iterator[Answer]:
+def worker_skew(results: Results) -> Answer:
     """Fire when workers wait 3 % of the step for others and no single one is to blame."""
     pod, limit = results.pod_viewer, thresholds()
     step, time = pod.step_time_ms, collective_time(pod)
-    if not step > 0:
-        yield unknown("no_steps")
-        return
     if time.on_host and time.transfer_ms > 0:
-        yield unknown("processors")
-        return
+        return unknown("processors")
     if not time.is_matched:
-        yield silent("no_matched")
-        return
+        return silent("no_matched")
     if time.waited_ms < limit["act"] * step:
-        yield below(time.waited_ms, step, limit["act"])
-        return
+        return below(time.waited_ms, step, limit["act"])
     late = pod.straggler
     if late is not None and late.caused_wait_ms >= limit["half"] * time.waited_ms:
-        yield silent("a_straggler")
-        return
+        return silent("a_straggler")
     most = max(float(value) for value in pod.workers["waited_ms"])
-    yield match(
+    return match(
         "worker-skew",
         step,
         time.waited_ms,
@@ -454,14 +424,14 @@ def worker_skew(results: Results) -> Iterator[Answer]:
     )
 
 
-def hung_collective(results: Results) -> Iterator[Answer]:
+def hung_collective(results: Results) -> Answer:
     """Fire when a rank is missing, calls something else, or is nearly always last."""
     found = results.hung_collectives
     stuck = [*found.stuck.records()]
     late = _late_rank(found)
     if found.is_stuck:
         differs = [one for one in stuck if one.differing]
-        yield match(
+        return match(
             "hung-collective" if len(differs) < len(stuck) else "different-collectives",
             0.0,
             None,
@@ -475,7 +445,7 @@ def hung_collective(results: Results) -> Iterator[Answer]:
             behind=sum(one.behind for one in stuck),
         )
     elif late is not None:
-        yield match(
+        return match(
             "late-rank",
             0.0,
             None,
@@ -488,9 +458,9 @@ def hung_collective(results: Results) -> Iterator[Answer]:
             late_ms=late.late_ms,
         )
     elif stuck:
-        yield unknown("headline", headline=found.headline)
+        return unknown("headline", headline=found.headline)
     else:
-        yield silent("headline", headline=found.headline)
+        return silent("headline", headline=found.headline)
 
 
 def _late_rank(found: HungCollectives) -> RankRow | None:
