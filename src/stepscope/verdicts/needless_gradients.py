@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stepscope.result import Place, ms
 from stepscope.tables.account.owners import CallSite
-from stepscope.tables.parts.gradients import RepeatedGradients, UnclaimedGradients, UnusedGraph
+from stepscope.tables.parts.gradients import GradientWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +41,21 @@ class NeedlessGradients:
             return None
         return Place(self.function, self.file, self.line or 0, self.caller)
 
-    @property
-    def where(self) -> str:
-        """The same in words, to go on with."""
-        called = f", called from {self.caller}" if self.caller else ""
-        return f"{self.function} ({self.file}:{self.line}){called}"
 
-
-def needless(
-    found: UnusedGraph | RepeatedGradients | UnclaimedGradients | None, count: int
-) -> NeedlessGradients | None:
-    """What was found of them, per step of so many; None of nothing."""
+def needless(found: GradientWork | None, count: int) -> NeedlessGradients | None:
+    """Return such work per step of so many; None of nothing."""
     if found is None:
         return None
     place = found.place or CallSite("", "", 0, "")
-    at = place.function, place.file, place.line if place.file else None, place.caller
-    time = ms(found.time_ps) / count
-    if isinstance(found, UnclaimedGradients):
-        return NeedlessGradients(time, found.parameters, 0.0, found.op, *at, found.updated)
-    ops = found.ops / count
-    if isinstance(found, UnusedGraph):
-        return NeedlessGradients(time, ops, 0.0, found.op, *at, is_all=found.is_all)
-    return NeedlessGradients(time, ops, found.times, found.op, *at)
+    return NeedlessGradients(
+        ms(found.time_ps) / count,
+        found.ops if found.updated else found.ops / count,
+        found.times,
+        found.op,
+        place.function,
+        place.file,
+        place.line if place.file else None,
+        place.caller,
+        found.updated,
+        found.is_all,
+    )

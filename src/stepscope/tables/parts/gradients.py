@@ -41,14 +41,19 @@ from stepscope.tables.traits.updates import after_model
 
 
 @dataclass(frozen=True, slots=True)
-class UnusedGraph:
-    """What was prepared for gradients that nothing computed.
+class GradientWork:
+    """Gradients that were prepared and never computed, computed again, or that nothing uses.
 
     Attributes:
-        time_ps: Of these ops in the kept steps.
-        ops: How many of them began in the steps, those within others included.
-        op: Of which name most of their time is.
-        place: The line of the program that most of their time is called from; None unknown.
+        time_ps: In the kept steps, of the ops whose gradients nothing computed; of all but the
+            first time that gradients were computed; or of passes for parameters that nothing
+            updates: where shapes do not tell these, all are taken to cost as much.
+        ops: How many of these ops ran, or how many parameters get a gradient in a pass.
+        op: Of which name most of the time is.
+        place: The line of the program that most of it is called from, or is the gradient of; None
+            unknown.
+        times: How often those with most of the time are computed, on average.
+        updated: How many of the parameters the optimizers of a step update.
         is_all: Whether no gradient at all was computed: what was recorded only infers.
     """
 
@@ -56,10 +61,12 @@ class UnusedGraph:
     ops: int
     op: str
     place: CallSite | None
+    times: float = 0.0
+    updated: int = 0
     is_all: bool = False
 
 
-def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
+def unused_graph(host: Host, found: Account) -> GradientWork | None:
     """None where every forward op on the loop's thread has its gradient, or needs none."""
     if found.line < 0:
         return None
@@ -76,7 +83,7 @@ def unused_graph(host: Host, found: Account) -> UnusedGraph | None:
     time = int(covered(*spans, start, end).sum())
     if time == 0:
         return None
-    return UnusedGraph(
+    return GradientWork(
         time,
         len(begin),
         longest_name(host, rows, until - begin),
@@ -196,26 +203,7 @@ def _made_within(numbered: NumberedOps, mine: Bool) -> I64:
     return distinct(numbered.number[other][within])
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatedGradients:
-    """Gradients that steps compute again.
-
-    Attributes:
-        time_ps: Of all but the first time each is computed, in the kept steps.
-        ops: How many ran again.
-        times: How often those with most of the time are computed, on average.
-        op: Of which name most of the time is.
-        place: The line of the program that most of it is called from; None unknown.
-    """
-
-    time_ps: int
-    ops: int
-    times: float
-    op: str
-    place: CallSite | None
-
-
-def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
+def repeated_gradients(host: Host, found: Account) -> GradientWork | None:
     """Return None if each is computed once, or gradients are differentiated: they are needed."""
     if differentiates_gradients(host):
         return None
@@ -241,7 +229,7 @@ def repeated_gradients(host: Host, found: Account) -> RepeatedGradients | None:
     spent = sum_by_key(code[again], length, len(runs))
     times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
     name = longest_name(host, rows[which], length)
-    return RepeatedGradients(time, len(which), times, name, place_of(found.frames, *spans))
+    return GradientWork(time, len(which), name, place_of(found.frames, *spans), times)
 
 
 def _of_torch(host: Host) -> tuple[I64, I64]:
@@ -275,26 +263,6 @@ _Share = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class UnclaimedGradients:
-    """What backward passes compute for parameters that nothing updates.
-
-    Attributes:
-        time_ps: Of the passes in the kept steps; where shapes do not tell which parameters are
-            updated, all are taken to cost as much.
-        parameters: How many get a gradient in a backward pass.
-        updated: How many of them the optimizers of a step update.
-        op: The backward op that most of it is of.
-        place: The line that most of it is the gradient of; None where it is not known.
-    """
-
-    time_ps: int
-    parameters: int
-    updated: int
-    op: str
-    place: CallSite | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Updates:
     """What the optimizers of a step update: how many, and of each shape where it is recorded."""
 
@@ -302,7 +270,7 @@ class _Updates:
     shapes: dict[str, int]
 
 
-def unclaimed_gradients(host: Host, found: Account) -> UnclaimedGradients | None:
+def unclaimed_gradients(host: Host, found: Account) -> GradientWork | None:
     """None where each parameter with a gradient may be updated, or nobody can tell."""
     steps = found.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
@@ -339,7 +307,7 @@ def unclaimed_gradients(host: Host, found: Account) -> UnclaimedGradients | None
     name = longest_name(host, rows[shown], (until - begin)[shown])
     spent = int((until - begin)[sure].sum())
     place = _place(host, found, begin[sure], until[sure]) if spent >= HALF_FRAC * time else None
-    return UnclaimedGradients(time, got, updates.number, name, place)
+    return GradientWork(time, got, name, place, updated=updates.number)
 
 
 def _updates(host: Host, start: I64, end: I64) -> _Updates | None:

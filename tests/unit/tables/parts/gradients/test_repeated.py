@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.parts.gradients import RepeatedGradients, repeated_gradients
+from stepscope.tables.parts.gradients import GradientWork, repeated_gradients
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.test_account import host
 
 
-def found(thread: str, **events: Drawn) -> RepeatedGradients | None:
+def found(thread: str, **events: Drawn) -> GradientWork | None:
     """Two steps of 1 ms."""
     one = host(
         f"""

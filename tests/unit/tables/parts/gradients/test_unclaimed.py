@@ -6,7 +6,7 @@ import pytest
 
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.parts.gradients import UnclaimedGradients, unclaimed_gradients
+from stepscope.tables.parts.gradients import GradientWork, unclaimed_gradients
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.test_account import host
@@ -14,7 +14,7 @@ from tests.unit.tables.account.test_account import host
 
 def found(
     thread: str, below: str = "", calls: str = "", update: str = "Adam", **events: Drawn
-) -> UnclaimedGradients | None:
+) -> GradientWork | None:
     """Two steps of 1 ms: f is forward, w a gradient, g what ends in a parameter, O the update."""
     python = f'\n          "        {calls}' if calls else ""
     rows = "".join(f'\n          "        {row}' for row in below.split())
@@ -63,7 +63,7 @@ def test_an_update_of_each_parameter_leaves_none() -> None:
 def test_what_ends_in_more_parameters_than_are_updated_is_for_nobody() -> None:
     some = found("ffwgwg.O-.ffwgwg.O-.", ".......a.........a..", a=op("addcdiv_"))
     assert some is not None
-    assert (some.parameters, some.updated) == (2, 1)
+    assert (some.ops, some.updated) == (2, 1)
     # Half of the 400 µs of each backward pass, as no shape tells which half.
     assert some.time_ps == 2 * 200_000_000
     assert some.op == "autograd::engine::evaluate_function: MmBackward0"
@@ -79,7 +79,7 @@ def test_points_at_which_gradients_are_differentiated_are_no_parameters() -> Non
 def test_momentum_is_no_update_of_another_parameter() -> None:
     """SGD adds to the momentum it multiplied, and to the parameter."""
     some = found("ffwgwg.O--ffwgwg.O--", ".......maa.......maa", update="SGD", a=ADD, m=MUL)
-    assert some is not None and (some.parameters, some.updated) == (2, 1)
+    assert some is not None and (some.ops, some.updated) == (2, 1)
     plain = found("ffwgwg.O-.ffwgwg.O-.", ".......aa........aa.", update="SGD", a=ADD, m=MUL)
     assert plain is None
 
@@ -134,7 +134,7 @@ def test_what_a_closure_runs_is_no_update() -> None:
     whole = found("O---------O---------", ".ffwgwgaa..ffwgwgaa.", a=op("addcdiv_"))
     assert whole is None
     some = found("O---------O---------", "bffwgwgab.bffwgwgab.", a=op("lerp_"), b=op("relu_"))
-    assert some is not None and (some.parameters, some.updated) == (2, 1)
+    assert some is not None and (some.ops, some.updated) == (2, 1)
 
 
 def test_an_update_that_is_not_recorded_counts_nothing() -> None:

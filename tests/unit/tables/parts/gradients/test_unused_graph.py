@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.parts.gradients import UnusedGraph, unused_graph
+from stepscope.tables.parts.gradients import GradientWork, unused_graph
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 
 
-def found(thread: str, calls: str = "", **numbers: tuple[int, bool]) -> UnusedGraph | None:
+def found(thread: str, calls: str = "", **numbers: tuple[int, bool]) -> GradientWork | None:
     """Two steps of 1 ms; each letter is an op with its number, and whether it is a gradient."""
     python = f'\n          "        {calls}' if calls else ""
     one = host(
