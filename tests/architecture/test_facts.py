@@ -27,9 +27,7 @@ _WORD: Final = re.compile(r"[A-Za-z][a-z]*(?:'s)?[.,:;]?")
 _SENTENCES: Final = {"torch/graph_captures.py": 7}
 # Formulas of PyTorch's ops, sizes of types and hashes: numbers that nobody chose.
 _FORMULAS: Final = (
-    "torch/attention_cost.py", "torch/list_cost.py", "torch/matrix_cost.py",
-    "torch/moving_cost.py", "torch/signature.py", "torch/graph_replays.py",
-    "python/thread_lines.py",
+    "torch/costs.py", "torch/signature.py", "torch/graph_replays.py", "python/thread_lines.py",
 )  # fmt: skip
 _FREE: Final = (-1, 0, 1, 2)
 # What text of ours is made of: the arrow of gaps and the path of surroundings.

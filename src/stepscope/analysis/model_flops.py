@@ -22,7 +22,7 @@ from stepscope.tables.host.events import Work
 from stepscope.tables.ops.gpu_models import model_peaks
 from stepscope.tables.ops.torch_ops import ShapedOps, shaped_ops
 from stepscope.tables.steps.attribution import found_steps
-from stepscope.tables.torch.cost import OpCost
+from stepscope.tables.torch.costs import OpCost
 from stepscope.tables.torch.op_calls import has_shaped_calls
 from stepscope.tables.torch.signature import Signature
 

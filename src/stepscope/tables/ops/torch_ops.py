@@ -21,8 +21,7 @@ from stepscope.tables.host.events import Work
 from stepscope.tables.ops.device_peaks import Peaks
 from stepscope.tables.ops.module_tree import RECOMPUTED, module_tree
 from stepscope.tables.ops.run_cost import is_tf32_name
-from stepscope.tables.torch.cost import OpCost
-from stepscope.tables.torch.costs import cost_of
+from stepscope.tables.torch.costs import OpCost, cost_of
 from stepscope.tables.torch.op_calls import OpCalls, op_calls
 from stepscope.tables.torch.signature import Signature
 

@@ -20,8 +20,8 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import host_names, host_thread_rows, timed_rows
+from stepscope.tables.torch.costs import list_element_bytes
 from stepscope.tables.torch.launches import launched
-from stepscope.tables.torch.list_cost import list_element_bytes
 from stepscope.tables.torch.signature import Signature, parse_signature
 
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.tables.torch.cost import UNKNOWN, OpCost
-from stepscope.tables.torch.costs import cost_of
-from stepscope.tables.torch.list_cost import list_element_bytes
+from stepscope.tables.torch.costs import UNKNOWN, OpCost, cost_of, list_element_bytes
 from stepscope.tables.torch.signature import Signature, parse_signature
 
 BF16, FP32, LONG, FP8 = "c10::BFloat16", "float", "long int", "c10::Float8_e4m3fn"
