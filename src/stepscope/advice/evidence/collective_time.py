@@ -28,7 +28,6 @@ class CollectiveTime:
         on_host: Whether the workers are processors, which nothing matches.
         is_matched: Whether the collectives of several workers are in the recording. Where not,
             waits for workers that were not recorded count as transfers.
-        is_least: Whether transfers are what the worker that waits least in a step spends in them.
     """
 
     exposed_ms: float
@@ -40,17 +39,6 @@ class CollectiveTime:
     longest: str
     on_host: bool
     is_matched: bool
-    is_least: bool = False
-
-    @property
-    def doubt(self) -> str:
-        """What a message must add where waits and transfers cannot be separated."""
-        if self.is_matched:
-            return ""
-        if self.is_least:
-            return " (in each step, what the worker that waits least spends in them)"
-        late = "late workers" if self.on_host else "workers that were not recorded"
-        return f" (waits for {late} included)"
 
     @property
     def confidence(self) -> float:
@@ -82,7 +70,6 @@ def collective_time(pod: PodViewer) -> CollectiveTime:
         longest=max(time_ms, key=lambda name: time_ms[name]) if time_ms else "",
         on_host=on_host,
         is_matched=bool(table),
-        is_least=apart is not None,
     )
 
 

@@ -51,11 +51,7 @@ class Saving:
 
 
 def saving_of(
-    account: StepAccount,
-    part: AccountPart,
-    change: ChangeClass,
-    expected: float,
-    at_most: float = 1.0,
+    account: StepAccount, part: AccountPart, change: ChangeClass, expected: float
 ) -> Saving:
     """What a change to a part saves.
 
@@ -64,13 +60,12 @@ def saving_of(
         part: One of its parts.
         change: Its class: which share goes at least, and of what is beside it at most.
         expected: Share that is expected to go.
-        at_most: Share that can go of it, and of what goes with it.
     """
     alone, typical, most = played(part)
     low = change.least * typical
     most = alone + change.beside * max(most - alone, 0.0)
     most = max(most, _of_its_function(account, part))
-    high = max(at_most * upper_bound_ms(account, part, most), expected * alone)
+    high = max(upper_bound_ms(account, part, most), expected * alone)
     low = min(low, high)
     low += change.gains * (high - low)
     return Saving(low, max(expected * alone, low), high)
@@ -174,9 +169,7 @@ def played(part: AccountPart) -> tuple[float, float, float]:
     return part.alone_ms, part.typical_ms if is_typical else part.alone_ms, part.most_ms
 
 
-def widened(
-    account: StepAccount, kinds: Collection[str], high_ms: float, beside: float = 1.0
-) -> float:
+def widened(account: StepAccount, kinds: Collection[str], high_ms: float, beside: float) -> float:
     """What a change saves at most that takes so much from a part of one of these kinds.
 
     The part is the one of that size: what goes with it goes with the change in proportion.

@@ -187,10 +187,6 @@ def _belongs(one: Owner) -> bool:
     return not is_few
 
 
-def _total(ops: list[Owner]) -> int:
-    return sum(one.total_ps for one in ops)
-
-
 # Ops by which a loop over a dataset takes its elements: the loop is known, and no op is its work.
 _OF_ITERATORS = frozenset(
     (

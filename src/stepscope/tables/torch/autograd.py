@@ -53,26 +53,6 @@ class NumberedOps:
         outermost: I64 = rows[np.lexsort((self.start_ps[rows], self.number[rows]))]
         return outermost
 
-    def differentiated(self) -> I64:
-        """Forward ops, of the outermost, that a gradient goes through: those that took a number.
-
-        An op that needs no gradient notes the number that the next one will take, and leaves it.
-        """
-        rows = self.outermost()
-        rows = rows[np.lexsort((self.start_ps[rows], self.thread[rows]))]
-        thread, number = self.thread[rows], self.number[rows]
-        # How many gradients have run before each, of lower numbers and of its own.
-        back = np.flatnonzero(self.backward)
-        both = np.append(back, rows)
-        order = np.lexsort((self.start_ps[both], self.number[both]))
-        before = np.zeros(len(both), dtype=np.int64)
-        before[order] = np.cumsum(order < len(back))
-        before = before[len(back) :]
-        is_left = (thread[1:] == thread[:-1]) & (number[1:] == number[:-1])
-        is_left &= before[1:] == before[:-1]
-        found: I64 = rows[np.append(~is_left, True)[: len(rows)]]
-        return found
-
     def called_for(self, thread: int, times: I64) -> I64:
         """The event of the op that the program called, whose gradient a thread computes.
 

@@ -101,14 +101,13 @@ class CompiledCode:
     Attributes:
         regions: By name.
         breaks: Where stacks were recorded.
-        lookups, lookup_ps: Checks of guards, and their time.
+        lookup_ps: Time of checks of guards.
         compiles, compile_ps: Compiling within the recording.
         device_ps, outside_ps: Device time launched in regions, and outside of them.
     """
 
     regions: tuple[Region, ...]
     breaks: tuple[GraphBreak, ...]
-    lookups: int
     lookup_ps: int
     compiles: int
     compile_ps: int
@@ -150,7 +149,6 @@ def compiled(host: Host) -> CompiledCode:
     return CompiledCode(
         regions=_by_name(regions, of_event, events.duration_ps, _compiled_next(compiles, regions)),
         breaks=_breaks(host),
-        lookups=len(lookups),
         lookup_ps=int((lookups.end_ps - lookups.start_ps).sum()),
         compiles=int(outer.sum()),
         compile_ps=int((compiles.end_ps - compiles.start_ps)[outer].sum()),
