@@ -14,6 +14,7 @@ from tests.architecture.tree import ROOT
 
 TABLES: Final = ROOT / "src/stepscope/tables"
 ROOMS: Final = ("account", "parts", "traits", "python", "torch")
+ADVICE: Final = ROOT / "src/stepscope/advice"
 # A sentence has some of these words; lists of ops and patterns hardly have.
 _GLUED: Final = """
     a an and are as at be by for from have in into is it its no not of on or that the to was which
@@ -103,6 +104,11 @@ def parsed(tree: ast.Module) -> list[str]:
 @pytest.mark.parametrize(("name", "tree"), list(modules()))
 def test_facts_have_no_sentences(name: str, tree: ast.Module) -> None:
     assert len(sentences(tree)) <= _SENTENCES.get(name, 0), sentences(tree)
+
+
+def test_advice_has_no_sentences_outside_of_its_catalogue() -> None:
+    found = {path: sentences(ast.parse(path.read_text("utf-8"))) for path in ADVICE.rglob("*.py")}
+    assert {path.name: texts for path, texts in found.items() if texts} == {}
 
 
 @pytest.mark.parametrize(("name", "tree"), list(modules()))

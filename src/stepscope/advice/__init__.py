@@ -18,14 +18,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.match import Rules
 from stepscope.advice.merge import merged
 from stepscope.advice.rank import ordered, remedies_first
 from stepscope.advice.render import (
     assumption_of,
     complete,
+    not_recorded,
+    note_of,
     reason_of,
+    unknown,
 )
 from stepscope.advice.results import Results
 from stepscope.advice.savings import bounded, ranged
@@ -84,7 +86,7 @@ def advise(
     placed = ordered(merged(findings, facts), ran, time)
     savings = remedies_first([ranged(one, facts[one.rule], results) for one in placed])
     return Advice(
-        complete(map(time.undisturbed, savings), results, time), tuple(checked), time.note
+        complete(map(time.undisturbed, savings), results, time), tuple(checked), note_of(time)
     )
 
 
@@ -93,7 +95,8 @@ def _answers(
 ) -> Iterator[Answer]:
     lacking = [need for need in rule.needs if need not in results]
     if lacking:
-        yield Unknown(missing.get(lacking[0], f"There is no result of {lacking[0]}."))
+        why = missing.get(lacking[0])
+        yield Unknown(why) if why else unknown("no_result", tool=lacking[0])
         return
     overview = Results(results).optional.overview_page
     blind = None if overview is None else not_recorded(overview, *rule.evidence)

@@ -65,7 +65,7 @@ def _value(node: ast.expr, facts: Values) -> float | str | None:
         return facts.get(node.id)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return thresholds()[node.attr]
-    raise ValueError(f"a condition cannot have {ast.unparse(node)!r}")
+    raise ValueError(f"conditions cannot have {ast.unparse(node)!r}")
 
 
 def _failure(node: ast.expr, facts: Values) -> tuple[str, str]:

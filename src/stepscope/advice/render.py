@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.catalogue import CauseEntry, causes, entries, texts, thresholds
 from stepscope.advice.results import Results
@@ -16,6 +16,10 @@ from stepscope.quantities import roughly, size_words, time_words, written_out
 from stepscope.registry import ChangeClass, Silence, Unknown
 from stepscope.result import Finding, Place, Ref, Result, columns_of, tables_of
 from stepscope.verdicts.sentences import chosen, key_of
+
+if TYPE_CHECKING:
+    from stepscope.analysis.overview_page import OverviewPage
+    from stepscope.tables.recording.evidence import Evidence
 
 Value = float | str | None
 #: Rules whose remedy is that of their causes.
@@ -95,6 +99,17 @@ def unknown(key: str, **facts: Value) -> Unknown:
     return Unknown(_filled(texts("unknown")[key], facts))
 
 
+def not_recorded(overview: OverviewPage, *kinds: Evidence) -> Unknown | None:
+    """Return why the recording cannot tell: the first of these kinds that it lacks, if any.
+
+    TensorFlow's eager ops are recorded as the calls that dispatch them, and not as ops.
+    """
+    missing = next((kind for kind in kinds if kind not in overview.recorded), None)
+    is_dispatched = missing == "ops" and "dispatch" in overview.recorded
+    key = "dispatched" if is_dispatched else missing
+    return None if key is None else Unknown(texts("lacking")[key])
+
+
 def phrase(key: str, **facts: Value) -> str:
     """Return a part of a sentence, by the key of its text."""
     return _filled(texts("label")[key], facts)
@@ -163,6 +178,14 @@ def base_words(*, is_recording: bool) -> dict[str, Value]:
     """Return how texts name what shares are of: the step, or the recording without one."""
     kind, named = "recording" if is_recording else "step", texts("label")
     return {name: named[f"{word}_{kind}"] for name, word in _BASES.items()}
+
+
+def note_of(time: StepTime) -> str:
+    """Return a sentence on the step that savings are stated on; "" if it is the recorded one."""
+    if time.recorder_factor == 1.0 or time.step_ms is None:
+        return ""
+    undisturbed_ms = time.step_ms * time.recorder_factor
+    return phrase("undisturbed", undisturbed_ms=undisturbed_ms, recorded_ms=time.step_ms)
 
 
 def reason_of(answer: Silence | Unknown, *, is_recording: bool) -> str:

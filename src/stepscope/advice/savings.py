@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from stepscope.advice.catalogue import causes
 from stepscope.advice.evidence.savings import widened, without_saving
 from stepscope.advice.located import LOCATED
+from stepscope.advice.render import phrase
 from stepscope.advice.results import Results
 from stepscope.advice.step_time import StepTime
 from stepscope.registry import (
@@ -128,5 +129,5 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     cause = causes().get(finding.cause)
     if cause is not None and cause.severity == "large":
         complete = replace(complete, severity="info")  # how much of it is lost is open as well
-    within = f"{low / step:.0%} and {min(high / step, 1.0):.0%} of the {finding.saving_per}"
-    return without_saving(complete, f"it may be anything between {within}")
+    shares = {"low_frac": low / step, "high_frac": min(high / step, 1.0)}
+    return without_saving(complete, phrase("open_range", **shares, base=finding.saving_per))

@@ -56,17 +56,6 @@ class StepTime:
             saving_high_ms=scaled(finding.saving_high_ms),
         )
 
-    @property
-    def note(self) -> str:
-        """A sentence on the step that savings are stated on; "" if it is the recorded one."""
-        if self.recorder_factor == 1.0 or self.step_ms is None:
-            return ""
-        undisturbed_ms = self.step_ms * self.recorder_factor
-        return (
-            f"Savings are of the undisturbed step, {undisturbed_ms:.3g} ms; recorded steps take "
-            f"{self.step_ms:.3g} ms."
-        )
-
 
 def step_time(results: Mapping[str, Result]) -> StepTime:
     """The step as the overview and the account have it."""

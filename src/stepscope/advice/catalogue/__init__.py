@@ -113,7 +113,7 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
     for subject in SUBJECTS:
         tables = _read(subject)
         if twice := found.keys() & tables.keys():
-            raise ValueError(f"two causes have one id: {sorted(twice)}")
+            raise ValueError(f"duplicate causes: {sorted(twice)}")
         found |= {id_: {**table, "subject": subject} for id_, table in tables.items()}
     return found
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stepscope.advice.render import phrase
+
 if TYPE_CHECKING:
     from stepscope.analysis.memory_profile import MemoryProfile
 
@@ -84,4 +86,4 @@ def device_memories(profile: MemoryProfile) -> list[DeviceMemory]:
 def _name(id_: str) -> str:
     """A memory in a sentence: "GPU_0_bfc", "the memory of device 1"; with its host where many."""
     host, colon, own = id_.rpartition(": ")
-    return f"{host}{colon}the memory of device {own}" if own.isdecimal() else id_
+    return phrase("memory_of", of_host=host + colon, number=own) if own.isdecimal() else id_

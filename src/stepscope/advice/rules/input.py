@@ -10,11 +10,10 @@ import numpy as np
 
 from stepscope.advice.catalogue import thresholds
 from stepscope.advice.evidence.pinning import comes_from
-from stepscope.advice.evidence.recorded import not_recorded
 from stepscope.advice.evidence.threads import maker as maker_of
 from stepscope.advice.evidence.threads import place as place_of_thread
 from stepscope.advice.match import match
-from stepscope.advice.render import below, listed, silent, unknown
+from stepscope.advice.render import below, listed, not_recorded, silent, unknown
 from stepscope.advice.results import Results
 from stepscope.advice.signals import Facts, tf_data
 from stepscope.registry import Answer, Unknown

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from stepscope.advice.evidence.recorded import not_recorded
+from stepscope.advice.render import not_recorded
 from stepscope.formats.xspace import decode
 from stepscope.registry import Unknown
 from stepscope.tables.core.profile import Host, Profile
