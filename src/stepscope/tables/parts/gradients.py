@@ -45,9 +45,9 @@ class GradientWork:
     """Gradients that were prepared and never computed, computed again, or that nothing uses.
 
     Attributes:
-        time_ps: In the kept steps, of the ops whose gradients nothing computed; of all but the
-            first time that gradients were computed; or of passes for parameters that nothing
-            updates: where shapes do not tell these, all are taken to cost as much.
+        time_ps: In the kept steps, of the ops whose gradients nothing computed, of all but the
+            first time that gradients were computed, or of passes for parameters that nothing
+            updates. Where shapes do not tell these, all are taken to cost as much.
         ops: How many of these ops ran, or how many parameters get a gradient in a pass.
         op: Of which name most of the time is.
         place: The line of the program that most of it is called from, or is the gradient of; None
