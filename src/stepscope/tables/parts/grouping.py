@@ -1,16 +1,15 @@
 """The owners of a step's time grouped into parts that one change would concern.
 
-Groupers look at layers, loops, functions, calls and programs in turn;
-``compiled_parts`` applies them all.
+Each grouper (loops, scopes of graphs, functions or layers, calls, kinds) gives some owners a key;
+those with one key are a part (``parts``). ``compiled_parts`` adds what programs tell.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -54,7 +53,26 @@ if TYPE_CHECKING:
 
 _SAY_LITTLE = PLAIN | {"Einsum"}
 _OF_GRADIENTS = re.compile(r"(?:^|/)gradient(?:_tape|s\w*)/")
-Key = tuple[str, ...]
+_CALL = (
+    "call"  # of a function of the program, or of a library: the largest kind in it is the part's
+)
+_Path = tuple[str, ...]
+
+
+class Key(NamedTuple):
+    """What the owners of a part have in common.
+
+    Attributes:
+        kind: Of the part; "call" where the largest kind in it decides.
+        name: Of the part; "" where its kind or its first owner names it.
+        place: File, line and begin of a function, as far as they tell parts apart.
+        is_apart: Whether it is products that no gradient goes through.
+    """
+
+    kind: str
+    name: str = ""
+    place: tuple[str, ...] = ()
+    is_apart: bool = False
 
 
 def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
@@ -67,9 +85,9 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     if are_placed(ops, whole):
         return {}
     scopes = _scopes(ops)
-    time: dict[Key, int] = {}
-    direct: dict[Key, int] = {}
-    merged: dict[Key, int] = {}  # of this, several ops that are one row, which may lie deeper
+    time: dict[_Path, int] = {}
+    direct: dict[_Path, int] = {}
+    merged: dict[_Path, int] = {}  # of this, several ops that are one row, which may lie deeper
     least = _least(ops, whole)
     for one in ops:
         path = scopes[id(one)]
@@ -90,11 +108,11 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     for path in sorted(standing, key=len, reverse=True):
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
         if _says_more(time_by_family(inside)):
-            return {id(one): ("layer", "/".join(path)) for one in inside if _belongs(one)}
+            return {id(one): Key("layer", "/".join(path)) for one in inside if _belongs(one)}
     return {}
 
 
-def _scopes(ops: list[Owner]) -> dict[int, Key]:
+def _scopes(ops: list[Owner]) -> dict[int, _Path]:
     """The scopes of each op, by the owners' ids; what a scope ends in may be named after it."""
     within = {id(one): one.layer for one in ops}
     known = {path[:depth] for path in within.values() for depth in range(1, len(path) + 1)}
@@ -104,7 +122,7 @@ def _scopes(ops: list[Owner]) -> dict[int, Key]:
     return within
 
 
-def _single_ops(ops: list[Owner], scopes: dict[int, Key]) -> set[Key]:
+def _single_ops(ops: list[Owner], scopes: dict[int, _Path]) -> set[_Path]:
     """Scopes that are one op, in which its gradients lie: a formula's, and no layer."""
     forward = {one.name for one in ops if not _OF_GRADIENTS.search(one.name)}
     paths = [layer_of(name) for name in forward]
@@ -146,7 +164,7 @@ def scope_with_most(ops: Iterable[Owner]) -> tuple[str, float]:
 
     "" where there is none.
     """
-    time: dict[Key, int] = {}
+    time: dict[_Path, int] = {}
     for one in ops:
         path = one.layer
         for depth in range(len(path) + 1):
@@ -159,7 +177,7 @@ def scope_with_most(ops: Iterable[Owner]) -> tuple[str, float]:
     return "/".join(chosen), time.get(chosen, 0) / max(whole, 1) if chosen else 0.0
 
 
-def _is_layer(path: Key, time: dict[Key, int], direct: dict[Key, int], whole_ps: int) -> bool:
+def _is_layer(path: _Path, time: dict[_Path, int], direct: dict[_Path, int], whole_ps: int) -> bool:
     """Whether a scope is less than what is around it: neither the model nor all there is of it.
 
     A scope at the top that is made of others is the model, which nobody can leave out.
@@ -172,9 +190,9 @@ def _is_layer(path: Key, time: dict[Key, int], direct: dict[Key, int], whole_ps:
     return (time[path] < NEARLY_ALL_FRAC * around or beside >= FEW) and not is_model
 
 
-def _is_one_of(path: Key, time: dict[Key, int]) -> bool:
+def _is_one_of(path: _Path, time: dict[_Path, int]) -> bool:
     """Whether another scope at the top is made of layers, too: an encoder beside its decoder."""
-    inner: dict[Key, int] = {}
+    inner: dict[_Path, int] = {}
     for one in time:
         if len(one) == 2 and one[:1] != path:
             inner[one[:1]] = inner.get(one[:1], 0) + 1
@@ -194,74 +212,6 @@ _OF_ITERATORS = frozenset(
         *("IteratorGetNext", "IteratorGetNextAsOptional"),
     )
 )
-
-Place = tuple[str, ...]
-
-
-def graph_scopes(listed: Iterable[Owner]) -> dict[int, str]:
-    """Families of ops in loops and rows of compiled programs, by their owners' ids.
-
-    None where most of their time is products'.
-    """
-    ops = [(one, scope_of(one.name)) for one in listed if one.kind == "op"]
-    found: dict[int, str] = {}
-    for scope in SCOPES:
-        inside = [one for one, within in ops if within == scope]
-        products = sum(one.total_ps for one in inside if one.family in PRODUCTS)
-        if products < HALF_FRAC * sum(one.total_ps for one in inside):
-            found |= dict.fromkeys(map(id, inside), scope)
-    return found
-
-
-@dataclass(slots=True)
-class _Sums:
-    """Time of one place, in ps.
-
-    ``again`` is that of ops that are called again and again, ``own`` that of Python and libraries,
-    ``products`` that of products, wherever they run.
-    """
-
-    whole: int = 0
-    ops: int = 0
-    again: int = 0
-    own: int = 0
-    products: int = 0
-    is_optimizer: bool = False
-
-    @property
-    def is_loop(self) -> bool:
-        return (
-            self.again > HALF_FRAC * self.ops
-            and self.own <= HALF_FRAC * self.whole
-            and self.products < SOME_FRAC * self.whole
-            and not self.is_optimizer
-        )
-
-
-def python_loops(listed: Iterable[tuple[Owner, Place]], count: int) -> frozenset[Place]:
-    """Places of the program that run ops one by one in a loop, and are not the model.
-
-    Args:
-        listed: Owners and their places.
-        count: Kept steps.
-    """
-    sums: dict[Place, _Sums] = {}
-    for one, place in listed:
-        found = sums.setdefault(place, _Sums())
-        if one.kind == "op" and one.family in PRODUCTS:
-            found.products += one.total_ps
-        if one.kind == "op" and not is_dispatched(one):
-            continue
-        found.whole += one.total_ps
-        found.own += one.total_ps if one.kind in ("python", "library") else 0
-        # Optimizers go over the variables by themselves; a rule knows them.
-        found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
-        if one.kind == "op" and one.family not in _OF_ITERATORS:
-            found.ops += one.total_ps
-            is_long = one.family in UNUSUAL and one.total_ps >= LONG_OP_PS * one.stretches
-            is_again = one.stretches >= MANY * count and not is_long
-            found.again += one.total_ps if is_again else 0
-    return frozenset(place for place, found in sums.items() if found.is_loop)
 
 
 def is_dispatched(one: Owner) -> bool:
@@ -284,15 +234,8 @@ def is_alone_in_jax(one: Owner) -> bool:
 _HANDS_OVER = re.compile(r"(?:TFE_|Eager|convert_to_tensor|tf\.constant)")
 
 
-def hands_over(one: Owner, ops: Collection[str]) -> bool:
-    """Whether the framework hands one of these ops over, and no compiled program."""
-    return one.kind == "framework" and (one.name in ops or _HANDS_OVER.match(one.name) is not None)
-
-
 # Kinds of time in which the thread runs code: they belong to the function that runs it.
 _HOST = ("python", "library", "framework", "annotated")
-# Marks the key of products that no gradient goes through.
-_APART = "without gradients"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -337,47 +280,148 @@ def parts(
         listed: Its owners, where they are already known, or placed more exactly.
         apart: Ids of products that no gradient goes through (``without_gradients``).
     """
-    listed = owners(found) if listed is None else listed
-    groups: dict[tuple[str, ...], list[Owner]] = {}
-    calls = found.frames
-    loops = frozenset[tuple[str, str]]() if calls is None else loop_functions(calls, found.found)
-    whole = _of_functions(listed, sum(one.total_ps for one in listed)) or named_layers(listed)
-    in_graph = graph_scopes(listed)
-    nameless = frozenset(one.name for one in listed if is_dispatched(one) and "/" not in one.name)
-    places = [(one, place) for one in listed if (place := _loop_place(found, one, loops, nameless))]
-    eager = python_loops(places, int(found.found.kept.sum()))
-    placed = {
-        id(one): place
-        for one, place in places
-        if place in eager and (one.kind != "op" or is_dispatched(one))
-    }
-    handed = _handed_over(listed, loops)
-    for one in listed:
-        key = whole.get(id(one), _key(one, loops, handed))
-        if id(one) in apart and key[0] == "op":
-            key = (*key, _APART)
-        key = ("op", in_graph[id(one)]) if id(one) in in_graph else key
-        groups.setdefault(placed.get(id(one), key), []).append(one)
-    for key, group in groups.items():
-        if key[0] == "op":  # copies that are made for a product are not what it is named after
-            own = [one for one in group if one.family == key[1]]
-            group[:] = own + [one for one in group if one.family != key[1]]
-    made = [_part(key, group, key in eager) for key, group in groups.items()]
+    whole = _Whole(found, owners(found) if listed is None else listed, apart)
+    keys: dict[int, Key] = {}
+    for grouper in _GROUPERS:
+        keys = grouper(whole) | keys
+    groups: dict[Key, list[Owner]] = {}
+    for one in whole.owners:
+        groups.setdefault(keys[id(one)], []).append(one)
+    made = [_part(key, group) for key, group in groups.items()]
     return sorted(made, key=lambda one: -one.total_ps)
 
 
-def _of_functions(listed: list[Owner], steps_ps: int) -> dict[int, tuple[str, ...]]:
-    """Keys of the ops of functions that stand for several families, by the owners' ids.
+def _part(key: Key, group: list[Owner]) -> Part:
+    time = np.sum([one.time_ps for one in group], axis=0)
+    kind, name = key.kind, key.name
+    if kind == "op":  # copies that are made for a product are not what it is named after
+        group = sorted(group, key=lambda one: one.family != name)
+    if kind == _CALL:
+        by_kind: dict[str, int] = {}
+        for one in group:
+            of_one = "framework" if one.kind in ("annotated", "op") else one.kind
+            by_kind[of_one] = by_kind.get(of_one, 0) + one.total_ps
+        kind = max(by_kind, key=lambda name: by_kind[name])
+    elif kind in ("framework", "compile", "input", "wait"):
+        name = group[0].name
+    elif kind != "eager":
+        name = name or kind
+    return Part(kind, name, tuple(group), time, key.is_apart)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """All that is grouped: an account, its owners, and which of these are without gradients."""
+
+    account: Account
+    owners: list[Owner]
+    apart: Collection[int]
+
+    def loops(self) -> frozenset[tuple[str, str]]:
+        """File and name of the program's functions that hold the loop."""
+        calls = self.account.frames
+        return frozenset() if calls is None else loop_functions(calls, self.account.found)
+
+
+def _call(one: Owner, loops: frozenset[tuple[str, str]]) -> Key:
+    line = str(one.line) if (one.file, one.function) in loops else ""
+    return Key(_CALL, one.function, (one.file, line, str(one.begins)))
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Time of one place, in ps.
+
+    ``again`` is that of ops that are called again and again, ``own`` that of Python and libraries,
+    ``products`` that of products, wherever they run.
+    """
+
+    whole: int = 0
+    ops: int = 0
+    again: int = 0
+    own: int = 0
+    products: int = 0
+    is_optimizer: bool = False
+
+    @property
+    def is_loop(self) -> bool:
+        return (
+            self.again > HALF_FRAC * self.ops
+            and self.own <= HALF_FRAC * self.whole
+            and self.products < SOME_FRAC * self.whole
+            and not self.is_optimizer
+        )
+
+
+def eager_loops(whole: _Whole) -> dict[int, Key]:
+    """Group what runs ops one by one in a loop, and is not the model, by place in the program."""
+    places, count = _loop_places(whole), int(whole.account.found.kept.sum())
+    sums: dict[Key, _Sums] = {}
+    for one, place in places:
+        found = sums.setdefault(place, _Sums())
+        if one.kind == "op" and one.family in PRODUCTS:
+            found.products += one.total_ps
+        if one.kind == "op" and not is_dispatched(one):
+            continue
+        found.whole += one.total_ps
+        found.own += one.total_ps if one.kind in ("python", "library") else 0
+        # Optimizers go over the variables by themselves; a rule knows them.
+        found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
+        if one.kind == "op" and one.family not in _OF_ITERATORS:
+            found.ops += one.total_ps
+            is_long = one.family in UNUSUAL and one.total_ps >= LONG_OP_PS * one.stretches
+            is_again = one.stretches >= MANY * count and not is_long
+            found.again += one.total_ps if is_again else 0
+    return {
+        id(one): place._replace(kind="eager")
+        for one, place in places
+        if sums[place].is_loop and (one.kind != "op" or is_dispatched(one))
+    }
+
+
+def _loop_places(whole: _Whole) -> list[tuple[Owner, Key]]:
+    """Where in the program ops may be run in a loop, as far as it is recorded."""
+    loops, listed = whole.loops(), whole.owners
+    nameless = {one.name for one in listed if is_dispatched(one) and "/" not in one.name}
+    found = []
+    for one in listed:
+        # Without Python, what is named by its type alone was called by the program anyway.
+        is_called = is_dispatched(one) and one.name in nameless
+        is_called |= one.kind == "framework" and (
+            one.name in nameless or _HANDS_OVER.match(one.name) is not None
+        )
+        if one.function and one.kind in (*_HOST, "op"):
+            found.append((one, _call(one, loops)))
+        elif whole.account.frames is None and is_called:
+            found.append((one, Key("eager")))
+    return found
+
+
+def graph_scopes(whole: _Whole) -> dict[int, Key]:
+    """Group ops by the loop of a compiled program, unless most of its time is products'."""
+    ops = [(one, scope_of(one.name)) for one in whole.owners if one.kind == "op"]
+    found: dict[int, Key] = {}
+    for scope in SCOPES:
+        inside = [one for one, within in ops if within == scope]
+        products = sum(one.total_ps for one in inside if one.family in PRODUCTS)
+        if products < HALF_FRAC * sum(one.total_ps for one in inside):
+            found |= dict.fromkeys(map(id, inside), Key("op", scope))
+    return found
+
+
+def functions(whole: _Whole) -> dict[int, Key]:
+    """Group ops by functions that stand for several families; by layers where there are none.
 
     What few models are made of stays apart: it says more than the function that it is in.
     """
-    groups: dict[tuple[str, ...], list[Owner]] = {}
-    for one in listed:
-        is_op = one.kind == "op" and one.family not in UNUSUAL and not is_update(one.family)
+    steps_ps = sum(one.total_ps for one in whole.owners)
+    groups: dict[Key, list[Owner]] = {}
+    for one in whole.owners:
+        is_op = one.kind == "op" and _belongs(one)
         if one.under is not None and (is_op or one.kind == "framework"):
-            place = one.under.file, one.under.function, str(one.under.begins)
-            groups.setdefault(("function", *place), []).append(one)
-    found: dict[int, tuple[str, ...]] = {}
+            key = Key("function", one.under.function, (one.under.file, str(one.under.begins)))
+            groups.setdefault(key, []).append(one)
+    found: dict[int, Key] = {}
     for key, group in groups.items():
         families = time_by_family(one for one in group if one.kind == "op")
         time = sum(families.values())
@@ -385,87 +429,51 @@ def _of_functions(listed: list[Owner], steps_ps: int) -> dict[int, tuple[str, ..
             continue
         is_mixed = max(families.values()) <= TWO_THIRDS_FRAC * time
         # What it calls is called by others as well: they would be taken for it.
-        lent = sum(one.total_ps for one in group if one.kind == "op" and one.function != key[2])
+        lent = sum(one.total_ps for one in group if one.kind == "op" and one.function != key.name)
         if time >= LARGE_FRAC * steps_ps and (is_mixed or lent >= HALF_FRAC * time):
             found |= {id(one): key for one in group}
-    return found
+    return found or named_layers(whole.owners)
 
 
-def _loop_place(
-    found: Account, one: Owner, loops: frozenset[tuple[str, str]], nameless: frozenset[str]
-) -> tuple[str, ...]:
-    """Where in the program ops may be run in a loop; () where it is not recorded."""
-    if one.function and one.kind in (*_HOST, "op"):
-        return _host_key(one, loops)
-    # Without Python, what is named by its type alone was called by the program anyway.
-    is_called = is_dispatched(one) and one.name in nameless
-    return (
-        ("eager", "") if found.frames is None and (is_called or hands_over(one, nameless)) else ()
-    )
+def calls(whole: _Whole) -> dict[int, Key]:
+    """Group what the thread runs by function; by line in a function that holds the loop.
 
-
-def _handed_over(
-    listed: list[Owner], loops: frozenset[tuple[str, str]]
-) -> dict[tuple[str, ...], int]:
-    """How long each place of the program hands ops over."""
-    found: dict[tuple[str, ...], int] = {}
-    for one in listed:
+    A single op of JAX's goes with the call that hands it over, unless it takes longer than that.
+    """
+    loops, handed = whole.loops(), dict[Key, int]()
+    for one in whole.owners:
         if one.function and one.kind in ("framework", "annotated"):
-            place = _host_key(one, loops)
-            found[place] = found.get(place, 0) + one.total_ps
+            key = _call(one, loops)
+            handed[key] = handed.get(key, 0) + one.total_ps
+    found: dict[int, Key] = {}
+    for one in whole.owners:
+        # A library may be called from a function that began before the recording.
+        key = _call(one, loops) if one.function else Key(_CALL, one.name)
+        is_handed_over = is_alone_in_jax(one) and one.total_ps <= handed.get(key, 0)
+        if is_handed_over or (one.kind in _HOST and (one.function or one.kind == "library")):
+            found[id(one)] = key
     return found
 
 
-_NOTHING_HANDED: Mapping[tuple[str, ...], int] = MappingProxyType({})
+def products_apart(whole: _Whole) -> dict[int, Key]:
+    """Group products that no gradient goes through by family."""
+    ops = (one for one in whole.owners if one.kind == "op" and id(one) in whole.apart)
+    return {id(one): Key("op", one.family, is_apart=True) for one in ops}
 
 
-def _key(
-    one: Owner,
-    loops: frozenset[tuple[str, str]],
-    handed: Mapping[tuple[str, ...], int] = _NOTHING_HANDED,
-) -> tuple[str, ...]:
-    if one.function and is_alone_in_jax(one):
-        # It goes with its call, unless it takes longer than all that is handed over there.
-        place = _host_key(one, loops)
-        if one.total_ps <= handed.get(place, 0):
-            return place
-    if one.kind in ("op", "runtime"):
-        return ("op", one.family) if one.kind == "op" else ("runtime", "")
-    if one.kind in _HOST and one.function:
-        return _host_key(one, loops)
-    if one.kind == "library":  # called from a function that began before the recording
-        return ("host", "", one.name)
-    if one.kind in ("framework", "annotated"):
-        return ("framework", "")
-    return (one.kind, one.name if one.kind == "region" else "")
+def kinds(whole: _Whole) -> dict[int, Key]:
+    """Group ops by family, named ranges by name, and all else by kind."""
+    found: dict[int, Key] = {}
+    for one in whole.owners:
+        name = one.family if one.kind == "op" else one.name if one.kind == "region" else ""
+        found[id(one)] = Key("framework" if one.kind == "annotated" else one.kind, name)
+    return found
 
 
-def _host_key(one: Owner, loops: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-    is_loop = (one.file, one.function) in loops
-    return ("host", one.file, one.function, str(one.line) if is_loop else "", str(one.begins))
-
-
-def _part(key: tuple[str, ...], group: list[Owner], is_eager: bool) -> Part:
-    time = np.sum([one.time_ps for one in group], axis=0)
-    if is_eager:
-        return Part("eager", key[2] if key[0] == "host" else "", tuple(group), time)
-    if key[0] == "function":
-        return Part("function", key[2], tuple(group), time)
-    if key[0] == "layer":
-        return Part(key[0], key[1], tuple(group), time)
-    if key[0] != "host":
-        name = key[1] or _kind_name(key[0], group)
-        return Part(key[0], name, tuple(group), time, key[-1] == _APART)
-    by_kind: dict[str, int] = {}
-    for one in group:
-        kind = "framework" if one.kind in ("annotated", "op") else one.kind
-        by_kind[kind] = by_kind.get(kind, 0) + one.total_ps
-    kind = max(by_kind, key=lambda name: by_kind[name])
-    return Part(kind, key[2], tuple(group), time)
-
-
-def _kind_name(kind: str, group: list[Owner]) -> str:
-    return group[0].name if kind in ("framework", "compile", "input", "wait") else kind
+#: The first that has a key for an owner decides which part it is of; the last has one for all.
+_GROUPERS: Final[tuple[Callable[[_Whole], dict[int, Key]], ...]] = (
+    eager_loops, graph_scopes, functions, calls, products_apart, kinds,
+)  # fmt: skip
 
 
 def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:

@@ -13,7 +13,7 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.grouping import Part, named_layers, parts, scope_with_most
+from stepscope.tables.parts.grouping import Key, Part, named_layers, parts, scope_with_most
 from tests.profiles import Event, event, line, plane, space
 from tests.unit.tables.account.test_account import host
 
@@ -109,7 +109,7 @@ def owner(name: str, line: int, time_ps: int) -> Owner:
 def test_two_calls_of_a_compiled_function_do_not_tell_its_ops_apart() -> None:
     ops = [f"{NET}/mixer/fold/MatMul", f"{BACK}/mixer/sum/Summed", f"{NET}/head/Einsum"]
     twice = [owner(name, line, 100 // line) for name in ops for line in (1, 2)]
-    assert set(named_layers(twice).values()) == {("layer", "net/mixer")}
+    assert set(named_layers(twice).values()) == {Key("layer", "net/mixer")}
     apart = [owner(name, line, 100) for line, name in enumerate(ops)]
     assert named_layers(apart) == {}
 
@@ -122,7 +122,7 @@ def test_ops_that_are_told_as_one_lie_in_the_models_layers() -> None:
         for name in (f"{NET}/hop_0/Einsum", f"{NET}/hop_1/MatMul", f"{NET}/out/AddRow")
     ]
     loss = owner("StatefulPartitionedCall/loss/Square", 1, 50)
-    assert ("layer", "net") not in named_layers([merged, *single, loss]).values()
+    assert Key("layer", "net") not in named_layers([merged, *single, loss]).values()
 
 
 def test_the_model_itself_is_no_layer() -> None:
