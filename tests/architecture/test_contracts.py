@@ -49,7 +49,7 @@ def test_the_base_layer_stands_in_architecture_as_in_its_contract() -> None:
         ("analysis/overview_page.py", "import stepscope.analysis.framework_op_stats", "A tool"),
         ("advice/rules/device.py", "import stepscope.advice.rules.host", "A rule"),
         (
-            "advice/evidence/offload.py",
+            "advice/evidence/copies.py",
             "import stepscope.advice.rules.host.host_copies",
             "Evidence is",
         ),

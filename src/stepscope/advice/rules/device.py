@@ -9,6 +9,7 @@ from math import isnan, nan, prod
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.catalogue import thresholds
+from stepscope.advice.evidence.copies import host_memory_ops
 from stepscope.advice.evidence.device_time import (
     ON_TENSOR_CORES,
     KernelTime,
@@ -28,7 +29,6 @@ from stepscope.advice.evidence.device_time import (
 )
 from stepscope.advice.evidence.host_ops import host_ops
 from stepscope.advice.evidence.lines import place_of_op
-from stepscope.advice.evidence.offload import host_memory_ops
 from stepscope.advice.match import match
 from stepscope.advice.render import below, listed, silent, unknown
 from stepscope.advice.results import Results

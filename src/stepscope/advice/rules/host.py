@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stepscope.advice.catalogue import thresholds
+from stepscope.advice.evidence.copies import comes_from, host_memory_ops
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.device_time import (
     compute_ms,
@@ -15,8 +16,6 @@ from stepscope.advice.evidence.device_time import (
     may_be_the_recorders,
 )
 from stepscope.advice.evidence.lines import place_of
-from stepscope.advice.evidence.offload import host_memory_ops
-from stepscope.advice.evidence.pinning import comes_from
 from stepscope.advice.evidence.steps import (
     LongSteps,
     is_the_recorders,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from stepscope.advice.catalogue import thresholds
-from stepscope.advice.evidence.pinning import comes_from
+from stepscope.advice.evidence.copies import comes_from
 from stepscope.advice.evidence.threads import maker as maker_of
 from stepscope.advice.evidence.threads import place as place_of_thread
 from stepscope.advice.match import match

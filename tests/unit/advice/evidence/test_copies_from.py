@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from stepscope.advice.evidence.offload import host_memory_ops
+from stepscope.advice.evidence.copies import host_memory_ops
 from tests.labelled.synthetic import GOOD_TPU, tpu_ops
 from tests.profiles.loops import Kernel
 from tests.unit.advice.asking import ask
