@@ -217,8 +217,8 @@ _OF_ITERATORS = frozenset(
 def is_dispatched(one: Owner) -> bool:
     """Whether an op ran by itself on the loop's thread, and not in a compiled program.
 
-    Of TensorFlow's such an op is named by its type alone, of PyTorch's all are. JAX hands over to
-    its pool what is short as well, and makes a program of each.
+    Of TensorFlow's such an op is named by its type alone, of PyTorch's all are. JAX
+    dispatches to its pool what is short as well, and makes a program of each.
     """
     if is_alone_in_jax(one):
         return True
@@ -438,7 +438,7 @@ def functions(whole: _Whole) -> dict[int, Key]:
 def calls(whole: _Whole) -> dict[int, Key]:
     """Group what the thread runs by function; by line in a function that holds the loop.
 
-    A single op of JAX's goes with the call that hands it over, unless it takes longer than that.
+    A single op of JAX's goes with the call that dispatches it, unless it takes longer than that.
     """
     loops, handed = whole.loops(), dict[Key, int]()
     for one in whole.owners:
