@@ -451,8 +451,8 @@ _REDUCTIONS: Final = _words(
 
 # ---------------------------------------------------------------------------- lists of tensors
 
-# The file says how many elements a list has, but not of which type: names of kernels, which are
-# templates of it, tell.
+# Lists are recorded with their number of elements, without a type: it is in names of kernels, which
+# are templates of it.
 # "OpaqueType<4u>" and "UnaryOpFunctor<float, 2, 1, 1>", as compilers and as linkers write them.
 _OPAQUE: Final = re.compile(r"OpaqueType(?:<|ILj)(\d{1,2})")
 _FUNCTOR: Final = re.compile(r"Functor(?:<([\w:]+(?: int)?)|I(N3c108BFloat16E|N3c104HalfE|[a-z]))")
