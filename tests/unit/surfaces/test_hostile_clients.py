@@ -16,6 +16,7 @@ from werkzeug.test import Client
 
 from stepscope.session import Workspace
 from stepscope.store import find
+from stepscope.surfaces.cli.main import run as command
 from stepscope.surfaces.http import Application, Server, Settings
 from stepscope.surfaces.http.security import Guard
 from stepscope.surfaces.http.server import MOST_CONNECTIONS, Janitor, redirecting_file
@@ -124,6 +125,17 @@ def test_the_browser_is_not_told_the_token_in_its_arguments() -> None:
 def server(logs: Path) -> Iterator[Server]:
     with Server(str(logs), Settings(port=0, token_required=False)) as running:
         yield running
+
+
+def test_the_command_serves_without_options(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A default that was no folder once refused every server."""
+    settings: list[Settings] = []
+    monkeypatch.setattr(
+        "stepscope.surfaces.http.serve_forever", lambda _, given, **__: settings.append(given)
+    )
+    assert command(["serve", str(logs)]) == 0
+    assert command(["serve", str(logs), "--source", str(logs)]) == 0
+    assert [given.source for given in settings] == ["", str(logs)]
 
 
 def test_idle_connections_do_not_keep_others_out(server: Server) -> None:

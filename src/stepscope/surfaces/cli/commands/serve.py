@@ -40,7 +40,6 @@ from stepscope.surfaces.cli import arguments
 @click.option(
     "--source",
     type=click.Path(exists=True, file_okay=False),
-    default="",
     help="Show source lines from this folder.",
 )
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
@@ -52,7 +51,7 @@ def serve(
     path_prefix: str,
     allow_host: tuple[str, ...],
     allow_capture: bool,
-    source: str,
+    source: str | None,
     browser: bool,
 ) -> None:
     """Serve the pages of all runs at a path, on this machine."""
@@ -65,7 +64,7 @@ def serve(
         prefix=path_prefix,
         extra_hosts=allow_host,
         allow_capture=allow_capture,
-        source=source,
+        source=source or "",
     )
     serve_forever(path, settings, browser=browser)
 
