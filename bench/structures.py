@@ -625,7 +625,7 @@ def _packed() -> None:
     add("blanks", json_name, lambda n: gzip.compress(b"[" + b" " * n * 20_000, 9))
     add("zeros as planes", space_name, lambda n: gzip.compress(b"\x0a\x00" * n * 5_000, 9))
     add("one event again and again", json_name, lambda n: gzip.compress(b'{"traceEvents":['
-        + b'{"ph":"X","name":"f","pid":1,"tid":1,"ts":1,"dur":1},' * n * 20
+        + b'{"ph":"X","name":"f","pid":1,"tid":1,"ts":1,"dur":1},' * n * 2
         + b"{}]}", 9))  # fmt: skip
     add("a text of blanks", json_name, lambda n:
         gzip.compress(b'{"traceEvents":[{"ph":"X","ts":1,"dur":1,"name":"' + b"x" * n *
