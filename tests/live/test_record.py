@@ -135,8 +135,8 @@ def test_ops_of_a_graph_are_placed_at_the_lines_that_made_them(tmp_path: Path) -
     parts = [one for one in account.parts.records() if one.function == "distances"]
     lines = textwrap.dedent(GRAPH).splitlines()
     # What the recorder does when it begins is much of a short recording.
-    recorder = sum(one.step_frac for one in account.parts.records() if one.kind == "recorder")
-    assert sum(one.step_frac for one in parts) > 0.3 * (1 - recorder)
+    rest_ms = account.step_time_ms - account.recorder_ms
+    assert sum(one.time_ms for one in parts) > 0.3 * rest_ms
     assert {one.line for one in parts} <= {
         at for at, line in enumerate(lines, 1) if "apart" in line
     }

@@ -58,6 +58,9 @@ def advise(
         missing: Why a tool has no result here, by tool id.
     """
     ran = list(rules)
+    results = {
+        tool: one.as_recorded() if isinstance(one, Result) else one for tool, one in results.items()
+    }
     time = step_time(results)
     facts = {rule.id: rule for rule in ran}
     findings: list[Finding] = []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from math import nan
-from typing import Annotated
+from typing import Annotated, Final
 
 import numpy as np
 
+from stepscope.columns.space import F64
 from stepscope.errors import UsageError
 from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Finding, Result, Row, Table, columns_of, ms
@@ -30,6 +31,7 @@ from stepscope.tables.recording.undisturbed import (
     no_undisturbed_step,
     recording_cost,
     session_undisturbed,
+    undisturbed_step,
 )
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import PARTS, steps
@@ -40,6 +42,9 @@ from stepscope.tables.steps.time_base import with_times_of
 from stepscope.tables.sums.framework_ops import session_device_ops, session_host_ops
 from stepscope.verdicts.account import Steps, steps_account
 from stepscope.verdicts.step import StepVerdict, headline, next_steps
+
+# The part of the step that recording events added.
+_RECORDER: Final = "recorder"
 
 
 class StepRow(Row):
@@ -225,6 +230,8 @@ class OverviewPage(Result):
         limited_by: The limit in words.
         bound_frac: Share of that limit in the step time.
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
+            "recorder" is the cost of recording events, if undisturbed steps were measured; without
+            it the values sum to the corrected step, which shares are of.
         next_steps: What to look at next.
         recorded: Kinds of evidence in the recording: host, driver, device, ops, input, python,
             dispatch, garbage. Without a kind, silence about it proves nothing.
@@ -262,7 +269,17 @@ class OverviewPage(Result):
     def part_labels(self) -> dict[str, str]:
         """What the parts of the step are called, as the step table's columns are."""
         schema = columns_of(self.step_table.schema)
-        return {part: schema[f"{part}_ms"][1].label for part in self.breakdown_ms}
+        labels = {part: schema[f"{part}_ms"][1].label for part in PARTS}
+        return {part: labels.get(part, "Recorder") for part in self.breakdown_ms}
+
+    def as_recorded(self) -> OverviewPage:
+        """Return the page with corrected parts that sum to the recorded step, for advice."""
+        cost_ms, mean = self.breakdown_ms.get(_RECORDER, 0.0), self.steps.time_ms.mean
+        if not cost_ms > 0:
+            return self
+        parts = {part: time for part, time in self.breakdown_ms.items() if part != _RECORDER}
+        factor = mean / (mean - cost_ms)
+        return replace(self, breakdown_ms={part: time * factor for part, time in parts.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,18 +295,19 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     """The verdict on a profile, and the numbers it rests on."""
     build_together(profile.hosts, host_op_totals, steps, environment, completeness)
     found = session_steps(profile)
-    breakdown, spread = _breakdown(found)
+    breakdown, spread = _breakdown(found, _recorder_costs(profile))
     device = DeviceShare(*_device_share(profile, found))
     stats = _add_undisturbed(profile, steps_account(found))
     has_device = any(_active_devices(host) for host in profile.hosts)
-    bound, bound_frac = bottleneck.bound_by(breakdown, stats.time_ms.mean, has_device=has_device)
+    net_ms = stats.time_ms.mean - breakdown.get(_RECORDER, 0.0)
+    bound, bound_frac = bottleneck.bound_by(breakdown, net_ms, has_device=has_device)
     precision = _precision(profile, found)
     evidence = recorded(profile)
     verdict = StepVerdict(
         bound_by=bound,
         share_frac=bound_frac,
         steps=stats.count,
-        step_ms=stats.time_ms.mean,
+        step_ms=net_ms,
         breakdown_ms=breakdown,
         has_device=has_device,
         is_marked=bottleneck.is_marked(stats.confidence),
@@ -360,11 +378,33 @@ def _is_memory_alone(host: Host) -> bool:
     return bool(allocates) and not host.space.length_ps.any()
 
 
-def _breakdown(found: SessionSteps | None) -> tuple[dict[str, float], dict[str, float]]:
+def _recorder_costs(profile: Profile) -> dict[str, F64]:
+    """The cost of recording in each part and kept step, in ps; {} where nothing is corrected.
+
+    Each step of several hosts is as on the slowest of them: those are not corrected.
+    """
+    host = profile.hosts[0] if len(profile.hosts) == 1 else None
+    if host is None or undisturbed_step(host) is None:
+        return {}
+    # Few recordings state an undisturbed step; others need no account for an overview.
+    from stepscope.tables.account.account import account
+    from stepscope.tables.account.correction import costs_by_part
+
+    made = account(host)
+    return {} if made is None else costs_by_part(host, made)
+
+
+def _breakdown(
+    found: SessionSteps | None, costs_ps: dict[str, F64]
+) -> tuple[dict[str, float], dict[str, float]]:
     """Mean and sample standard deviation of each part over the kept steps, in ms."""
     if found is None or not found.kept.any():
         return dict.fromkeys(PARTS, nan), dict.fromkeys(PARTS, nan)
     values = {part: found.parts_ps[part][found.kept] / 1e9 for part in PARTS}
+    if costs_ps:
+        costs = {part: cost / 1e9 for part, cost in costs_ps.items()}
+        values = {part: time - costs[part] for part, time in values.items()}
+        values[_RECORDER] = np.sum(list(costs.values()), axis=0)
     return (
         {part: float(v.mean()) for part, v in values.items()},
         {part: float(v.std(ddof=1)) if len(v) > 1 else 0.0 for part, v in values.items()},

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from math import nan
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import numpy as np
 
 from stepscope import how_to_record
 from stepscope.quantities import time_words, written_out
 from stepscope.registry import Need, Tool
-from stepscope.result import Column, Result, Row, Table, ms
+from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.launch_sites import at_launches
@@ -247,7 +247,8 @@ class StepAccount(Result):
 
     Attributes:
         headline: The largest part, in one sentence.
-        step_time_ms: Mean kept step of the host with the longest ones.
+        step_time_ms: Mean kept step of the host with the longest ones, as recorded. Shares are of
+            this less ``events_ms``.
         step_error_ms: Its standard error, from how far the steps differ; empty for a single one.
         tracing_ms: Per step, about what recording Python's calls took; empty where little.
         recording_ms: The same of events of tf.data's thread, for which the step may wait.
@@ -259,7 +260,10 @@ class StepAccount(Result):
         has_python: Whether what Python did was recorded.
         has_events: Whether the frameworks' own events of the loop's thread were.
         has_ops: Whether there is more among these than calls of a device's runtime.
-        recorder_ms: Per step, the recorder's own work; no part of the program.
+        recorder_ms: Per step, the recorder's own work and the cost of events; no part of the
+            program.
+        events_ms: Per step, the cost of recording events, estimated from undisturbed steps: in the
+            recorder's time, and in no other part. 0 if nothing was corrected.
         growth: Where each step runs more ops than the one before; None where it does not.
         unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
         repeated_gradients: Gradients that a step computes again; None where there are none.
@@ -287,6 +291,7 @@ class StepAccount(Result):
     has_events: bool
     has_ops: bool
     recorder_ms: float
+    events_ms: float = 0.0
     growth: OpsGrowth | None
     unused_gradients: NeedlessGradients | None
     repeated_gradients: NeedlessGradients | None
@@ -298,6 +303,25 @@ class StepAccount(Result):
     calls: Table[OuterCallRow]
     rivals: Table[RivalRow]
     lock_holders: Table[LockHolderRow]
+
+    def as_recorded(self) -> StepAccount:
+        """Return the account of recorded steps with the shares of undisturbed ones.
+
+        Advice mixes its times with times that other tools publish, which are as recorded, and
+        reduces savings to the undisturbed step at the end.
+        """
+        if not self.events_ms > 0:
+            return self
+        factor = self.step_time_ms / (self.step_time_ms - self.events_ms)
+        own_ms = self.recorder_ms - self.events_ms
+        return replace(
+            self,
+            events_ms=0.0,
+            recorder_ms=own_ms * factor,
+            parts=_scaled(self.parts, factor, own_ms / self.recorder_ms),
+            owners=_scaled(self.owners, factor, own_ms / self.recorder_ms),
+            calls=_scaled(self.calls, factor),
+        )
 
     def part_list(self) -> list[AccountPart]:
         """Return the parts with their facts and shares."""
@@ -313,6 +337,25 @@ class StepAccount(Result):
             vars(part).update(vars(row), facts=known, shares=made)
             found.append(part)
         return found
+
+
+R = TypeVar("R", bound=Row)
+
+
+def _scaled(table: Table[R], factor: float, recorder_frac: float = 1.0) -> Table[R]:
+    """Return a table with its times multiplied, those of the recorder reduced to this share."""
+    columns = {name: table[name] for name in columns_of(table.schema)}
+    if "kind" in columns:
+        is_recorder = np.asarray(columns["kind"]) == "recorder"
+        factors = factor * np.where(is_recorder, recorder_frac, 1.0)
+    else:
+        factors = np.full(len(table), factor)
+    times = {
+        name: np.asarray(values, dtype=np.float64) * factors
+        for name, values in columns.items()
+        if name.endswith("_ms")
+    }
+    return Table(table.schema, columns | times)
 
 
 def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
@@ -331,7 +374,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     beside, held = thread_tables(host, longest)
     return StepAccount(
         diagnostics=costs_of_recording(host),
-        headline=_headline(made, step_ps, steps),
+        headline=_headline(made, longest.net_step_ps, steps),
         step_time_ms=ms(step_ps),
         step_error_ms=ms(standard_error_ps(steps.duration_ps[steps.kept])),
         tracing_ms=nan if (traced := tracing(host)) is None else ms(traced.cost_ps),
@@ -344,6 +387,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         has_events=longest.native is not None,
         has_ops=longest.native is not None and longest.native.has_ops,
         recorder_ms=ms(sum(one.total_ps for one in made if one.kind == "recorder")) / count,
+        events_ms=ms(longest.events_ps) / count,
         growth=None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op),
         unused_gradients=needless(unused_graph(host, longest), count),
         repeated_gradients=needless(repeated_gradients(host, longest), count),
@@ -351,8 +395,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         parts=parts,
         facts=facts,
         shares=shares,
-        owners=_owner_table(listed, count, step_ps),
-        calls=_call_table(longest, listed, step_ps),
+        owners=_owner_table(longest, listed),
+        calls=_call_table(longest, listed),
         rivals=beside,
         lock_holders=held,
     )
@@ -392,7 +436,6 @@ _NOT_PLAYED = WhatIf(nan, nan, nan)
 def _part_tables(
     host: Host, found: Account, made: list[grouping.Part], played: list[WhatIf]
 ) -> tuple[Table[PartRow], Table[FactRow], Table[ShareRow]]:
-    step_ps = _mean_ps(found)
     whole_ps = np.sum([one.time_ps for one in made], axis=0) if made else None
     of_owner = below_input(host, found)
     rows, facts, shares = [], list[tuple[int, str, float | str]](), list[tuple[int, Share]]()
@@ -405,7 +448,7 @@ def _part_tables(
         lines = grouping.lines_of(host, one)
         is_launched = any(share.role == LAUNCHED for share in own)
         place = place_of(one, located(one, is_launched=is_launched), known, lines)
-        rows.append(_part_row(found, one, step_ps, place) | _played(without))
+        rows.append(_part_row(found, one, place) | _played(without))
         changes = series(one.time_ps, whole_ps)
         told = _facts(host, one, known, changes, input_frac(one, of_owner), lines, is_launched)
         facts += [(number, name, value) for name, value in told if value == value != ""]
@@ -450,10 +493,10 @@ def _played(without: WhatIf) -> dict[str, object]:
 
 
 def _part_row(
-    found: Account, one: grouping.Part, step_ps: float, place: tuple[tuple[str, str, int], str]
+    found: Account, one: grouping.Part, place: tuple[tuple[str, str, int], str]
 ) -> dict[str, object]:
     (function, file, line), caller = place
-    count = int(found.found.kept.sum())
+    count, step_ps, is_net = _whole(found)
     return {
         "kind": one.kind,
         "name": one.name,
@@ -464,10 +507,21 @@ def _part_row(
         "within": within_of(one),
         "op": next((each.name for each in one.owners if each.kind == "op"), ""),
         "time_ms": ms(one.total_ps) / count,
-        "step_frac": one.total_ps / count / step_ps if step_ps > 0 else nan,
+        "step_frac": _frac(one, count, step_ps, is_net=is_net),
         "runs": sum(owner.stretches for owner in one.owners) / count,
         "on_device": one.first.on_device,
     }
+
+
+def _whole(found: Account) -> tuple[int, float, bool]:
+    """Return the number of kept steps, the step that shares are of, and whether it is corrected."""
+    return int(found.found.kept.sum()), found.net_step_ps, found.events_ps > 0
+
+
+def _frac(one: grouping.Part | Owner, count: int, step_ps: float, *, is_net: bool) -> float:
+    """Return the share of a step; NaN of what lies outside of it."""
+    frac = one.total_ps / count / step_ps if step_ps > 0 else nan
+    return nan if one.kind == "recorder" and is_net else frac
 
 
 def _facts(
@@ -529,7 +583,8 @@ def _flag(holds: bool) -> float:
     return 1.0 if holds else nan
 
 
-def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerRow]:
+def _owner_table(account: Account, found: list[Owner]) -> Table[OwnerRow]:
+    count, step_ps, is_net = _whole(account)
     return Table(
         OwnerRow,
         {
@@ -542,16 +597,17 @@ def _owner_table(found: list[Owner], count: int, step_ps: float) -> Table[OwnerR
             "caller": [one.caller for one in found],
             "within": [one.within for one in found],
             "time_ms": [ms(one.total_ps) / count for one in found],
-            "step_frac": [one.total_ps / count / step_ps if step_ps > 0 else nan for one in found],
+            "step_frac": [_frac(one, count, step_ps, is_net=is_net) for one in found],
             "stretches": [one.stretches / count for one in found],
             "on_device": [one.on_device for one in found],
         },
     )
 
 
-def _call_table(found: Account, listed: list[Owner], step_ps: float) -> Table[OuterCallRow]:
+def _call_table(found: Account, listed: list[Owner]) -> Table[OuterCallRow]:
     """The calls with a good share of the step, those with most first."""
-    count, calls = int(found.found.kept.sum()), outer_calls(found, listed)
+    calls = outer_calls(found, listed)
+    count, step_ps, _is_net = _whole(found)
     spent = {
         name: [ms(sum(one.time_ps.get(kind, 0) for kind in kinds)) / count for one in calls]
         for name, kinds in (("framework", _HANDS_OVER), ("python", _PYTHON), ("ops", _OPS))

@@ -2795,6 +2795,7 @@ export interface StepAccount extends ResultBody {
   readonly has_events: boolean;
   readonly has_ops: boolean;
   readonly recorder_ms: number | null;
+  readonly events_ms: number | null;
   readonly growth: OpsGrowth | null;
   readonly unused_gradients: NeedlessGradients | null;
   readonly repeated_gradients: NeedlessGradients | null;

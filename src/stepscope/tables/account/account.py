@@ -13,6 +13,7 @@ from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels.memory import give_back
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute, compute, only_exchanges, spent_in
+from stepscope.tables.account.correction import recorder_ps
 from stepscope.tables.account.native import (
     DISPATCH,
     OP,
@@ -272,6 +273,7 @@ class Stretches:
         waits: Whether the thread waits for what computes or is made beside it.
         stretch, owner, spent_ps: Who has how much of a stretch: rows of ``start_ps`` and of the
             account; the times of a stretch sum to its length.
+        events_ps: Cost of recording its events (``correction``).
     """
 
     start_ps: I64
@@ -281,6 +283,7 @@ class Stretches:
     stretch: I32
     owner: I32
     spent_ps: I64
+    events_ps: I64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -321,6 +324,17 @@ class Account:
     frames: Frames | None
     compute: Compute
     growth: Growth | None
+
+    @property
+    def events_ps(self) -> int:
+        """Estimated cost of recording the events, in all kept steps: part of RECORDING's time."""
+        return int(self.timeline.events_ps.sum())
+
+    @property
+    def net_step_ps(self) -> float:
+        """The mean kept step without the cost of its events."""
+        kept_ps = self.found.duration_ps[self.found.kept]
+        return (float(kept_ps.sum()) - self.events_ps) / len(kept_ps)
 
     def around(self, place: int) -> Around | None:
         """Return the op that a place without a line lies in; None for none."""
@@ -371,7 +385,10 @@ def account(host: Host) -> Account | None:
     named, grows = None if said is None else said.named, growth(said, found)
     del said  # the sums take as much
     _make_room(host)
-    summed = _summed(moments, under, found, line, named, calls, work, grows)
+    recorder = np.zeros(len(moments.start_ps), dtype=np.int64)
+    if not work.has_device:
+        recorder = recorder_ps(host, found, line, moments.start_ps, moments.end_ps, moments.waits)
+    summed = _summed(moments, under, found, line, named, calls, work, grows, recorder)
     _make_room(host, VERY_LARGE)
     return summed
 
@@ -602,6 +619,7 @@ def _summed(
     calls: Frames | None,
     work: Compute,
     grows: Growth | None,
+    recorder: I64,
 ) -> Account:
     count = int(found.kept.sum())
     owners, code = _distinct_owners(moments, under, calls)
@@ -611,8 +629,15 @@ def _summed(
     time = np.concatenate([moments.end_ps[alone] - moments.start_ps[alone], spent])
     of_time = np.concatenate([alone, stretch])
     del alone, spent, code_beside, stretch
-    # Owners of which others have all time are none; those in both are one.
     owners = np.concatenate([owners, beside])
+    if recorder.any():
+        cost = _shared_cost(recorder, time, of_time)
+        costly = np.flatnonzero(cost)
+        code = np.concatenate([code, np.full(len(costly), len(owners), dtype=np.int32)])
+        time = np.concatenate([time - cost, cost[costly]])
+        of_time = np.concatenate([of_time, of_time[costly]])
+        owners = np.concatenate([owners, [[RECORDING, -1, -1, -1]]])
+    # Owners of which others have all time are none; those in both are one.
     used = np.flatnonzero(np.bincount(code, minlength=len(owners)))
     first, merged = distinct_rows(list(owners[used].T))
     listed = owners[used[first]]
@@ -626,7 +651,14 @@ def _summed(
     place = _places_of(moments, listed, owner, of_time)
     stretches = _runs(listed, np.bincount(owner, minlength=len(listed)), work, found)
     timeline = Stretches(
-        moments.start_ps, moments.end_ps, moments.step, moments.waits, of_time, owner, time
+        moments.start_ps,
+        moments.end_ps,
+        moments.step,
+        moments.waits,
+        of_time,
+        owner,
+        time,
+        recorder,
     )
     return Account(
         found,
@@ -644,6 +676,13 @@ def _summed(
         work,
         grows,
     )
+
+
+def _shared_cost(recorder: I64, time: I64, of_time: I32) -> I64:
+    """Return the cost of recording in each time, in proportion to the times of a stretch."""
+    whole = np.maximum(np.bincount(of_time, time, len(recorder)), 1)
+    cost: I64 = np.minimum(np.rint(time * (recorder / whole)[of_time]), time).astype(np.int64)
+    return cost
 
 
 def _places_of(moments: _Moments, listed: I64, owner: I32, moment: I32) -> I64:

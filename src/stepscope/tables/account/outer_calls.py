@@ -60,7 +60,7 @@ def outer_calls(found: Account, listed: Iterable[Owner]) -> list[OuterCall]:
         for at in chains[own]:
             time = nodes[at].time_ps
             time[one.kind] = time.get(one.kind, 0) + one.total_ps
-    return _largest(nodes, int(found.found.duration_ps[found.found.kept].sum()))
+    return _largest(nodes, int(found.net_step_ps * found.found.kept.sum()))
 
 
 def _chain(

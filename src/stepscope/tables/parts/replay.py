@@ -424,7 +424,9 @@ def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
     share = np.zeros(len(found.kind), dtype=np.float64)
     for one in listed:
         goes = 0.0
-        if one.kind in _AROUND:
+        if one.kind == "recorder" and found.events_ps:
+            goes = 0.0  # an undisturbed step has none of it
+        elif one.kind in _AROUND:
             goes = consequence.around
         elif one.kind == "op" and calling and one.function:
             goes = consequence.ops if (one.file, one.function) in calling else 0.0

@@ -78,6 +78,13 @@ def test_many_events_are_said_to_make_steps_longer() -> None:
     assert input_cost_ps(one) == pytest.approx(0.4e9)
 
 
+def test_events_of_a_twentieth_of_the_step_are_reported_and_no_saving_allows_for_them() -> None:
+    one = with_events(200)
+    (found,) = recording_costs(one)
+    assert "(8%)" in found.message
+    assert not input_cost_ps(one) > 0
+
+
 def test_what_the_step_does_not_wait_for_as_for_input_is_not_its_cost() -> None:
     one = with_events(1000, "tf_Compute")
     assert recording_costs(one)
@@ -85,7 +92,7 @@ def test_what_the_step_does_not_wait_for_as_for_input_is_not_its_cost() -> None:
 
 
 @pytest.mark.parametrize(
-    "quiet", [with_events(200), with_events(1000, steps=False)], ids=["few", "none"]
+    "quiet", [with_events(100), with_events(1000, steps=False)], ids=["few", "none"]
 )
 def test_few_events_and_those_without_steps_are_not(quiet: Host) -> None:
     assert recording_costs(quiet) == ()

@@ -84,6 +84,8 @@ function whole(result: Account): string {
 function figures(result: Account): Fact[] {
   const ms = (value: number | null) => (value === null ? MISSING : duration(value, "ms"));
   const { columns } = result.parts;
+  // The recorder's time, where events were corrected, is no share of the step.
+  const top = columns.step_frac.findIndex((share) => share !== null);
   const facts: Fact[] = [
     {
       label: result.is_window ? "Recorded" : "Step time",
@@ -99,8 +101,8 @@ function figures(result: Account): Fact[] {
     },
     {
       label: "Largest part",
-      value: columns.step_frac[0] == null ? MISSING : percent(columns.step_frac[0]),
-      note: ms(columns.time_ms[0] ?? null),
+      value: percent(columns.step_frac[top] ?? NaN),
+      note: ms(columns.time_ms[top] ?? null),
     },
     {
       label: "Busy",

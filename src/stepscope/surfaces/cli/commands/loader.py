@@ -94,7 +94,8 @@ def _recorded_step_ms(path: str) -> float | None:
     mean = overview.steps.time_ms.mean
     if not overview.steps.count or mean is None:
         return None
-    return float(mean - (overview.breakdown_ms.get("input") or 0.0))
+    left_out = (overview.breakdown_ms.get(part) or 0.0 for part in ("input", "recorder"))
+    return float(mean - sum(left_out))
 
 
 def _facts(
