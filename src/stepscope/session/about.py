@@ -46,7 +46,7 @@ _PYTHON: Final = frozenset({".py", ".pyx"})
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class AnswerLink:
     """Where an answer leads: rows of a page, an event of the timeline, or a selection.
 
     Attributes:
@@ -76,7 +76,7 @@ class Answer:
 
     question: str
     text: str
-    links: tuple[Link, ...] = ()
+    links: tuple[AnswerLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def about_step(session: Session, number: int) -> About:
         _differs(session, totals(row), totals(typical), int(found.markers.num[typical])),
     )
     begin = (int(found.start_ps[row]) + shift) / 1e9
-    link = Link("Show in timeline", "trace_viewer", from_ms=begin, to_ms=begin + length / 1e9)
+    link = AnswerLink("Show in timeline", "trace_viewer", from_ms=begin, to_ms=begin + length / 1e9)
     return About(name, (replace(answers[0], links=(link,)), answers[1]))
 
 
@@ -191,7 +191,7 @@ def _differs(session: Session, own: NameTotals, usual: NameTotals, typical: int)
     ]
     examples = dict(zip(own.name.tolist(), own.example.tolist(), strict=True))
     links = [
-        Link(
+        AnswerLink(
             f"Show {titles.get(line.names[name], line.names[name])}",
             "trace_viewer",
             event=event,
@@ -415,8 +415,8 @@ def _exactly(name: str) -> str:
     return f"^{re.escape(name)}$" if len(name) <= _LONGEST_NAME else f"^{re.escape(name[:300])}"
 
 
-def _event(label: str, found: EventPlace, thing: _Thing) -> Link:
-    return Link(
+def _event(label: str, found: EventPlace, thing: _Thing) -> AnswerLink:
+    return AnswerLink(
         label,
         "trace_viewer",
         rows=(thing.name,) if thing.has_events else (),
@@ -473,7 +473,7 @@ def _how_often(thing: _Thing) -> Answer:
         f"{SLOW}× or more in {count_words(len(slow), 'step')}" if len(slow) else "slow in no step"
     )
     links = [
-        Link(f"Step {number}: {time_words(time)}", part="steps", value=str(number))
+        AnswerLink(f"Step {number}: {time_words(time)}", part="steps", value=str(number))
         for number, time in zip(
             found.number[slow[:_LINKED]].tolist(),
             found.time_ms[slow[:_LINKED]].tolist(),
@@ -491,7 +491,7 @@ def _where_from(thing: _Thing) -> Answer:
         at = f"{base}:{site.line}" if site.line else base
         said.append(f"{at} {site.function}".strip())
         if thing.session.available("step_account") is None and site.line:
-            links.append(Link(at, "step_account", f"owners.line={site.line}", (site.file,)))
+            links.append(AnswerLink(at, "step_account", f"owners.line={site.line}", (site.file,)))
     if site.caller:
         said.append(f"called from {site.caller}")
     if site.within:
@@ -517,7 +517,7 @@ def _launched_by(thing: _Thing) -> Answer:
     if thing.op is not None and thing.op.operation != thing.name:
         said.append(f"op {thing.op.operation}")
         links.append(
-            Link("Its op", "framework_op_stats", "ops", (thing.op.operation,)),
+            AnswerLink("Its op", "framework_op_stats", "ops", (thing.op.operation,)),
         )
     if first is not None:
         arrows = launches(thing.session.profile)
@@ -552,14 +552,14 @@ def _could_be(thing: _Thing) -> Answer:
         text = f"{percent(reached)} of its roof ({roof.bound_by}): "
         text += f"{time_words(roof.avg_time_us * min(reached, 1.0) / 1e3)} a run at the roof "
         text += f"instead of {time_words(roof.avg_time_us / 1e3)}."
-        link = Link("Roofline", "roofline_model", "ops", (roof.operation,))
+        link = AnswerLink("Roofline", "roofline_model", "ops", (roof.operation,))
         return Answer(question, text, (link,))
     kind = thing.op.type if thing.op is not None else ""
     cost = thing.row("model_flops", "ops", "op", kind)
     if cost is not None and cost.possible_us > 0 and cost.calls:
         text = f"{time_words(cost.possible_us / 1e3)} per call instead of "
         text += f"{time_words(cost.avg_time_us / 1e3)} ({cost.bound_by})."
-        return Answer(question, text, (Link("Its cost", "model_flops", "ops", (cost.op,)),))
+        return Answer(question, text, (AnswerLink("Its cost", "model_flops", "ops", (cost.op,)),))
     return Answer(question, "Its FLOP and bytes were not recorded.")
 
 
@@ -570,13 +570,15 @@ def _memory(thing: _Thing) -> Answer:
     if block is not None:
         text = f"{size_words(block.allocation_bytes)} at the peak{_held(block)}."
         return Answer(
-            question, text, (Link("At the peak", "memory_profile", "breakdown", (block.op_name,)),)
+            question,
+            text,
+            (AnswerLink("At the peak", "memory_profile", "breakdown", (block.op_name,)),),
         )
     buffer = thing.row("memory_viewer", "buffers", "instruction")
     if buffer is not None:
         text = f"A buffer of {size_words(buffer.size_bytes)}, in use from instruction "
         text += f"{buffer.first_step} to {buffer.last_step} of its program."
-        link = Link("Its buffer", "memory_viewer", "buffers", (buffer.instruction,))
+        link = AnswerLink("Its buffer", "memory_viewer", "buffers", (buffer.instruction,))
         return Answer(question, text, (link,))
     if thing.session.available("memory_profile") is not None:
         return Answer(question, "Allocations were not recorded.")
@@ -615,8 +617,10 @@ def compared(found: Comparison, names: Sequence[str]) -> Answer:
             if row is not None:
                 text = f"{time_change(row.delta_ms)} per step against {other}: "
                 text += f"{time_words(row.before_ms)} before, {time_words(row.after_ms)} now."
-                return Answer("Compared", text, (Link(f"Its {kind}", "compare", table, (name,)),))
-    link = Link(f"Compare with {other}", "compare")
+                return Answer(
+                    "Compared", text, (AnswerLink(f"Its {kind}", "compare", table, (name,)),)
+                )
+    link = AnswerLink(f"Compare with {other}", "compare")
     return Answer("Compared", f"No difference from {other} is listed for it.", (link,))
 
 
@@ -626,4 +630,13 @@ def names_of(session: Session, name: str) -> tuple[str, ...]:
     return (name,) if op is None else (name, op.operation, op.type)
 
 
-__all__ = ["About", "Answer", "Link", "about", "about_step", "compared", "names_of", "source_lines"]
+__all__ = [
+    "About",
+    "Answer",
+    "AnswerLink",
+    "about",
+    "about_step",
+    "compared",
+    "names_of",
+    "source_lines",
+]

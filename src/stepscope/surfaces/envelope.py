@@ -225,7 +225,7 @@ class ThingsInfo(TypedDict):
 
 
 class AboutLinkInfo(TypedDict):
-    """Where an answer about a thing leads (``session.about.Link``)."""
+    """Where an answer about a thing leads (``session.about.AnswerLink``)."""
 
     label: str
     tool: str

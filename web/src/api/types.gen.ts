@@ -201,7 +201,7 @@ export interface ThingsInfo {
   readonly things: readonly ThingInfo[];
 }
 
-/** Where an answer about a thing leads (``session.about.Link``). */
+/** Where an answer about a thing leads (``session.about.AnswerLink``). */
 export interface AboutLinkInfo {
   readonly label: string;
   readonly tool: string;

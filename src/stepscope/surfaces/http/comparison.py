@@ -143,14 +143,14 @@ class Comparisons:
 
         A run that is large and not open is not read for it: the answer then leads to the page.
         """
-        from stepscope.session.about import Answer, Link, compared, names_of
+        from stepscope.session.about import Answer, AnswerLink, compared, names_of
 
         runs = self._workspace.runs
         if not any(run.id != session.name for run in runs):
             return None
         before = self._before(session.name, runs)
         if before.size_bytes > _READ_AT_ONCE_BYTES and not self._workspace.is_open(before.id):
-            link = Link(f"Compare with {before.id}", "compare")
+            link = AnswerLink(f"Compare with {before.id}", "compare")
             return Answer("Compared", f"{before.id} is not open yet.", (link,))
         try:
             return compared(self.answer(request), names_of(session, name))
