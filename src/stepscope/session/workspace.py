@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from threading import Lock, RLock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from stepscope.errors import StepscopeError
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
@@ -20,7 +20,11 @@ from stepscope.store import Found, Run, nothing_found, search
 if TYPE_CHECKING:
     from stepscope.redaction import Redaction
 
-MAX_DECODED_RUNS = 4
+# The last four runs stay open, however large; more while their files are small together. Decoded,
+# a recording holds about four times the bytes of its file.
+_KEPT_RUNS: Final = 4
+MAX_DECODED_RUNS: Final = 64
+MAX_DECODED_BYTES: Final = 256 << 20
 _PATIENCE_SECONDS = 0.5
 
 
@@ -205,8 +209,13 @@ class Workspace:
         opened = self._opened.get(run.id)
         if opened is None:
             opened = self._opened[run.id] = _Opened(DecodedRun(run), OpenProgress(), {})
-            while len(self._opened) > MAX_DECODED_RUNS:
+            while self._are_too_many():
                 # Not closed: a request may still compute on it; memory goes with the last user.
                 self._opened.popitem(last=False)
         self._opened.move_to_end(run.id)
         return opened
+
+    def _are_too_many(self) -> bool:
+        count = len(self._opened)
+        size = sum(opened.recording.run.size_bytes for opened in self._opened.values())
+        return count > MAX_DECODED_RUNS or (count > _KEPT_RUNS and size > MAX_DECODED_BYTES)

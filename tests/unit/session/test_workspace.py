@@ -65,6 +65,19 @@ def test_oldest_runs_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert runs.session("r") is not first
 
 
+def test_large_runs_are_let_go_sooner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"r{number}" for number in range(7)]
+    runs = make(tmp_path, *names)
+    size = next(run.size_bytes for run in runs.runs)
+    monkeypatch.setattr(workspace, "MAX_DECODED_BYTES", 5 * size)
+    for name in names:
+        runs.load(name)
+    assert [runs.is_open(name) for name in names] == [False] * 2 + [True] * 5
+    monkeypatch.setattr(workspace, "MAX_DECODED_BYTES", size)
+    runs.load("r0")
+    assert sum(map(runs.is_open, names)) == 4
+
+
 def test_unknown_run_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         make(tmp_path, "r").session("nope")
