@@ -46,6 +46,10 @@ _NO_CLOCK: Final = " It does not say when it was recorded: its times are on the 
 _LARGEST_BYTES: Final = 1 << 32
 _REACH_NS: Final = 1 << 51  # 26 days
 _IN, _OUT = 1, 2
+# As numbers: an attribute of an enumeration costs more than a track of a few events.
+_BEGIN, _END, _STATE = int(Kind.BEGIN), int(Kind.END), int(Kind.STATE)
+_SINGLE: Final = (int(Kind.INSTANT), int(Kind.COMPLETE))
+_KINDS: Final = int(max(Kind)) + 1
 T = TypeVar("T", TrackEvents, TrackEventStats)
 
 
@@ -250,18 +254,22 @@ class _Planes:
             part.write(self._plane(plane), own or (1 << 24) + number, line)
 
     def _slices(self, place: TrackPlace, rows: Rows) -> None:
+        # A file may have 10,000 tracks of a few events: only the kinds of a track are looked at.
         kind = self._events.kind[rows]
-        pairs = rows[(kind == Kind.BEGIN) | (kind == Kind.END)]
-        begins, length, open_, alone = paired(self._events, pairs, self._end_ns)
-        self._open, self._alone = self._open + open_, self._alone + alone
-        self._add(place, begins, length)
-        said = rows[kind == Kind.STATE]
-        self._add(
-            place, *self._lasting(said[np.argsort(self._events.time_ns[said], kind="stable")])
-        )
-        for one in (Kind.INSTANT, Kind.COMPLETE):
-            mine = rows[kind == one]
-            self._add(place, mine, self._events.length_ns[mine])
+        count = np.bincount(kind, minlength=_KINDS).tolist()
+        if count[_BEGIN] + count[_END]:
+            pairs = rows[(kind == _BEGIN) | (kind == _END)]
+            begins, length, open_, alone = paired(self._events, pairs, self._end_ns)
+            self._open, self._alone = self._open + open_, self._alone + alone
+            self._add(place, begins, length)
+        if count[_STATE]:
+            said = rows[kind == _STATE]
+            order = np.argsort(self._events.time_ns[said], kind="stable")
+            self._add(place, *self._lasting(said[order]))
+        for one in _SINGLE:
+            if count[one]:
+                mine = rows[kind == one]
+                self._add(place, mine, self._events.length_ns[mine])
 
     def _lasting(self, rows: Rows) -> tuple[Rows, I64]:
         """States of a track, which last until the next; one without a name is none."""
