@@ -8,26 +8,20 @@ undisturbed step, nor with devices, which hide the cost of the host's events.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stepscope.columns import sweep
 from stepscope.columns.space import F64, I64, Bool
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.thresholds import EDGE_PS, LARGE_FRAC
 from stepscope.tables.host.events import host_thread_rows, is_tf_data_thread
 from stepscope.tables.recording.undisturbed import undisturbed_step
 from stepscope.tables.steps.attribution import PARTS, HostSteps, step_spans
 
 if TYPE_CHECKING:
     from stepscope.tables.account.account import Account
-
-# The most that a begin or an end costs: more is the machine's load, which no event explains.
-# Measured per event: 0.2 to 1.2 µs (``recorder_costs``).
-_MOST_PS: Final = 2_500_000
-# Least share of a recorded step to correct: below, the machine's load differs as much between
-# recorded and undisturbed steps (``bench.correction``: no share became better at 17 %).
-_LEAST_FRAC: Final = 0.2
 
 
 def recorder_ps(
@@ -48,7 +42,9 @@ def recorder_ps(
     if known is None or line < 0:
         return nothing
     excess_ps = float(kept_ps.sum()) - known.step_ps * len(kept_ps)
-    if excess_ps <= _LEAST_FRAC * float(kept_ps.sum()):
+    # Of less, the machine's load differs as much between recorded and undisturbed steps
+    # (``bench.correction``: no share became better at 17 %).
+    if excess_ps <= LARGE_FRAC * float(kept_ps.sum()):
         return nothing
     others = [
         row
@@ -110,6 +106,6 @@ def evenly_priced(length_ps: I64, events: I64, whole_ps: float) -> I64:
     remaining = int(count.sum()) - (np.cumsum(count[order]) - count[order])
     last = np.searchsorted(used_up + each[order] * remaining, whole_ps)
     at = min(int(last), len(order) - 1)
-    price = min((whole_ps - used_up[at]) / remaining[at], _MOST_PS)
+    price = min((whole_ps - used_up[at]) / remaining[at], EDGE_PS)
     cost[rows] = np.minimum(length, np.rint(price * count)).astype(np.int64)
     return cost

@@ -39,6 +39,7 @@ USUAL_TIMES: Final = 10  # a gap of as many times the median is more than a disp
 
 # Times.
 SWITCH_MS: Final = 0.3  # Python switches threads within 5 ms, a sampler wakes up in 0.1 ms
+EDGE_PS: Final = 2_500_000  # 2.5 µs: an event's begin or end costs a recorder less
 TOGETHER_PS: Final = 100_000_000  # 0.1 ms: ends that far apart are one
 LONG_WAIT_PS: Final = 200_000_000  # 0.2 ms: longer than any hand-over between threads
 LONG_OP_PS: Final = 500_000_000  # 0.5 ms: an op that is no dispatch
