@@ -20,6 +20,7 @@ else:
     import tomli as tomllib
 
 import stepscope
+from stepscope.session import Session
 from stepscope.surfaces.cli.pages.advice import advice_page
 from tests.unit.formats.torch_memory.snapshot import training, written
 
@@ -37,19 +38,24 @@ def cases() -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def answers(case: Mapping[str, str], folder: Path) -> tuple[str, str]:
-    """Return the text and the JSON of the advice about a case.
+def opened(case: Mapping[str, str], folder: Path) -> Session:
+    """Return the session of a case.
 
     Args:
         case: An entry of ``cases``.
         folder: An empty folder for a recording that is built.
     """
-    path = DATA / case["source"] if "source" in case else _BUILT[case["built"]](folder)
-    with stepscope.open(path) as session:
-        advice = session.advice()
-        page = io.StringIO()
-        advice_page(session.name, advice, WIDTH, with_checks=False).print(page, colour=False)
-        text = page.getvalue()
+    return stepscope.open(
+        DATA / case["source"] if "source" in case else _BUILT[case["built"]](folder)
+    )
+
+
+def answers(case: Mapping[str, str], session: Session) -> tuple[str, str]:
+    """Return the text and the JSON of the advice about a case."""
+    advice = session.advice()
+    page = io.StringIO()
+    advice_page(session.name, advice, WIDTH, with_checks=False).print(page, colour=False)
+    text = page.getvalue()
     text = re.sub(r"run \S+", "run NAME", text, count=1) if "built" in case else text
     plain = advice.to_dict()
     outcomes: dict[str, list[str]] = {}
@@ -73,8 +79,8 @@ def main() -> None:
     for name, case in cases().items():
         if names and name not in names:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            text, body = answers(case, Path(folder))
+        with tempfile.TemporaryDirectory() as folder, opened(case, Path(folder)) as session:
+            text, body = answers(case, session)
         (FOLDER / f"{name}.txt").write_text(text, "utf-8")
         (FOLDER / f"{name}.json").write_text(body, "utf-8")
         print(f"{name}: {len(text.split())} words")
