@@ -76,7 +76,7 @@ class PartRow(Row):
     alone_ms: Annotated[
         float,
         Column(
-            "Saves alone",
+            "Saves by itself",
             unit="ms",
             kind="time",
             help="The step gets shorter by this if the part takes no time and all else stays.",

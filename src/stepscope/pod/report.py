@@ -34,7 +34,7 @@ class SuspectRow(Row):
     saving_ms: Annotated[
         float,
         Column(
-            "Saves alone",
+            "Saves by itself",
             unit="ms",
             kind="time",
             help="How much shorter the recorded step would be if only this were as its peers.",

@@ -1259,7 +1259,7 @@ export interface StepAccountPartRow {
   readonly time_ms: readonly (number | null)[];
   /** Share of step (%). */
   readonly step_frac: readonly (number | null)[];
-  /** Saves alone (ms). The step gets shorter by this if the part takes no time and all else stays. */
+  /** Saves by itself (ms). The step gets shorter by this if the part takes no time and all else stays. */
   readonly alone_ms: readonly (number | null)[];
   /** In a typical step (ms). The same from the median of its shares: a burst in one step counts little. */
   readonly typical_ms: readonly (number | null)[];
@@ -2519,7 +2519,7 @@ export interface SuspectRow {
   readonly cost_frac: readonly (number | null)[];
   /** ± (ms). Standard error, from step to step. */
   readonly error_ms: readonly (number | null)[];
-  /** Saves alone (ms). How much shorter the recorded step would be if only this were as its peers. */
+  /** Saves by itself (ms). How much shorter the recorded step would be if only this were as its peers. */
   readonly saving_ms: readonly (number | null)[];
   /** Cause. */
   readonly cause: readonly (string | null)[];

@@ -20,7 +20,7 @@ test("paths keep what tells them apart", () => {
   ]);
 });
 
-test("one path alone stays whole, and so do short names", () => {
+test("a single path and short names stay whole", () => {
   assert.deepEqual(shortPaths([layer(4, 1, "Cast"), "a/b/c", "MatMul"]), [
     layer(4, 1, "Cast"),
     "a/b/c",

@@ -23,7 +23,7 @@ test("a column sorts its table, a condition filters it", () => {
   assert.deepEqual(evidenceParams(filtered, OPS), { "ops.if": "type=copy-done" });
 });
 
-test("a stretch of time opens the timeline there", () => {
+test("a range of time opens the timeline there", () => {
   const ref = { tool: "trace_viewer", what: "the longest gap", rows: [], from_ms: 10, to_ms: 14 };
   assert.deepEqual(evidenceParams(ref, {}), {
     "tl.view": "9000000000~15000000000",

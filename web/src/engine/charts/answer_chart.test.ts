@@ -46,7 +46,7 @@ test("a first column that rises is an axis, and columns of one unit share the ot
   ]);
 });
 
-test("repeated names, one row and falling numbers alone have no chart", () => {
+test("repeated names, one row and tables of only falling numbers have no chart", () => {
   assert.equal(
     answerChart(tableOf({ name: ["name", "", ["a", "a"]], total_us: ["time", "µs", [5, 3]] })),
     null,

@@ -61,7 +61,7 @@ test("moments far from zero keep few digits", () => {
   assert.deepEqual(momentTicks(2578.4, 2580.4, 2).labels, ["2,579 ms", "2,580 ms"]);
 });
 
-test("shares, powers and whole numbers say what they are", () => {
+test("shares, powers and whole numbers are labelled as such", () => {
   assert.deepEqual(shareTicks(0, 0.3, 3).labels, ["0%", "10%", "20%", "30%"]);
   assert.deepEqual(powerTicks(0.05, 2000, 10).labels, ["0.1", "1", "10", "100", "1,000"]);
   assert.deepEqual(powerTicks(1, 1e6, 3).values, [1, 1000, 1e6]);

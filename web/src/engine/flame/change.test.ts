@@ -16,7 +16,7 @@ const ALONE: FlameAnswer = {
   left_out: 0,
 };
 
-test("a flame alone has no change", () => {
+test("a single flame has no change", () => {
   assert.equal(flameChange(ALONE), null);
 });
 

@@ -308,7 +308,7 @@ test("what ran beside the steps is shown with them", () => {
   );
 });
 
-test("steps that are a small part are shown alone, and without steps all is", () => {
+test("only steps are shown if they are a small part; without steps everything is", () => {
   const { begin, end } = opening(stepped([4000, 5000], [9, 0, 10_000]), RECORDED);
   assert.deepEqual([begin, end], [3850, 5150]);
   assert.deepEqual(opening(stepped(null, [9, 0, 10_000]), RECORDED), allOf(RECORDED));
