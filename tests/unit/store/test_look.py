@@ -10,6 +10,7 @@ import sqlite3
 import weakref
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -149,8 +150,10 @@ def test_of_an_xspace_behind_a_url_only_ranges_are_asked_for(asked: _Asked) -> N
     assert asked.requests["b.xplane.pb"] <= MOST_REQUESTS
 
 
-def large_databases(path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def large_databases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """Databases that nobody wants to copy for a look, and what they are to be called."""
+    path = tmp_path_factory.mktemp("large")
     kernels = [kernel(9 * n, 9 * n + 5, 0, n) for n in range(160_000)]
     export(path / "n.sqlite", ("g",), META_DATA_EXPORT=VERSIONS, kernels=kernels)
     export(path / "late.sqlite", ("g",), kernels=kernels)
@@ -160,20 +163,20 @@ def large_databases(path: Path) -> dict[str, str]:
         database.executemany("INSERT INTO META_DATA_EXPORT VALUES (?, ?)", rows)
     rocpd(path / "r.db")
     assert (path / "n.sqlite").stat().st_size > 5_000_000
-    return {
+    return path, {
         "n": f"Nsight Systems export (SQLite) · {SYSTEMS}",
         "late": f"Nsight Systems export (SQLite) · {SYSTEMS}",
         "r": "rocprofv3 database (rocpd) · rocprofv3 (schema 3.0.3)",
     }
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("ending", ["", ".gz"], ids=["plain", "gzip"])
 def test_of_a_large_database_its_begin_is_asked_for(
-    tmp_path: Path, asked: _Asked, pack: Any
+    large_databases: tuple[Path, dict[str, str]], asked: _Asked, ending: str
 ) -> None:
-    wanted = large_databases(tmp_path)
-    for one in tmp_path.iterdir():
-        ending = ".gz" if pack is gzip.compress else ""
+    path, wanted = large_databases
+    pack = partial(gzip.compress, compresslevel=1) if ending else bytes
+    for one in path.iterdir():
         fsspec.filesystem("memory").pipe(f"/logs/{one.name}{ending}", pack(one.read_bytes()))
     found = find("memory://logs")
     asked.bytes.clear()
