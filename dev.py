@@ -67,7 +67,7 @@ NO_TESTS = 5  # pytest's exit code
 INSTALLING = {"STEPSCOPE_SKIP_WEB": "1", "PIP_NO_COMPILE": "1"}
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # Trainers for PyTorch, with what they need to train.
-TRAINERS = {"lightning": ("lightning",), "transformers": ("transformers", "accelerate")}
+TRAINERS = ("lightning", "transformers", "accelerate")
 # Without windows first: it draws pages with half of the processor time.
 CHROMIUM_NAMES = (
     "chromium-headless-shell",
@@ -295,16 +295,17 @@ def ensure_torch(wanted: str) -> None:
     )
 
 
-def ensure_trainer(name: str) -> None:
-    """Install a trainer for PyTorch into ``.venv`` unless it is there.
+def ensure_trainers() -> None:
+    """Install the trainers for PyTorch that are missing into ``.venv``.
 
     Raises:
-        Trouble: It cannot be had here, or PyTorch is not there: it would bring its own.
+        Trouble: They cannot be had here, or PyTorch is not there: they would bring their own.
     """
     if not has_module("torch"):
         raise Trouble("PyTorch is not installed.", "Set STEPSCOPE_TORCH=1.")
-    if not has_module(name):
-        install(f"installing {name}", *TRAINERS[name])
+    missing = [name for name in TRAINERS if not has_module(name)]
+    if missing:
+        install(f"installing {', '.join(missing)}", *missing)
 
 
 def ensure_framework(framework: str) -> None:
@@ -405,7 +406,7 @@ def ensure_frameworks() -> None:
     torch = os.environ.get("STEPSCOPE_TORCH", "")
     if torch not in ("", "0"):
         wanted["torch"] = partial(ensure_torch, torch)
-        wanted |= {name: partial(ensure_trainer, name) for name in TRAINERS}
+        wanted["trainers"] = ensure_trainers
     for name, ensure in wanted.items():
         try:
             ensure()

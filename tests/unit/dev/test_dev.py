@@ -217,11 +217,11 @@ def test_trainers_come_only_where_pytorch_is(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(dev, "install", lambda label, *wanted: commands.append(wanted))
     monkeypatch.setattr(dev, "has_module", lambda name: False)
     with pytest.raises(dev.Trouble):
-        dev.ensure_trainer("transformers")
+        dev.ensure_trainers()
     assert not commands
     monkeypatch.setattr(dev, "has_module", lambda name: name == "torch")
-    dev.ensure_trainer("transformers")
-    assert commands == [("transformers", "accelerate")]
+    dev.ensure_trainers()
+    assert commands == [("lightning", "transformers", "accelerate")]
     monkeypatch.setattr(dev, "has_module", lambda name: True)
-    dev.ensure_trainer("lightning")
+    dev.ensure_trainers()
     assert len(commands) == 1
