@@ -541,6 +541,8 @@ def main() -> int:
         )
     # Tests start hundreds of interpreters: without bytecode each compiles the package anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # All that runs here is this tree's: another's modules on the path would be tested in its place.
+    os.environ.pop("PYTHONPATH", None)
     passing = ("test", "bench", "fuzz", "collection", "generate")
     if len(sys.argv) > 1 and sys.argv[1] in passing and sys.argv[2:] != ["--help"]:
         arguments = parser().parse_args(sys.argv[1:2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import subprocess
 import sys
@@ -225,3 +226,14 @@ def test_trainers_come_only_where_pytorch_is(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(dev, "has_module", lambda name: True)
     dev.ensure_trainers()
     assert len(commands) == 1
+
+
+def test_modules_from_elsewhere_are_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    def test(_: argparse.Namespace) -> int:
+        """Return whether another tree is on the path."""
+        return int("PYTHONPATH" in os.environ)
+
+    monkeypatch.setenv("PYTHONPATH", "/another/tree/src")
+    monkeypatch.setattr(sys, "argv", ["dev.py", "test"])
+    monkeypatch.setattr(dev, "test", test)
+    assert dev.main() == 0
