@@ -38,6 +38,7 @@ SLOW: Final = 1.5
 AROUND: Final = 3
 """Lines of source before and after the named one."""
 _LINKED: Final = 3
+_NO_EVENT: Final = "No event of this name is on the timeline."
 # Changes of a step below this share of the largest are not listed.
 _SHOWN_FRAC: Final = 0.1
 _LONGEST_NAME: Final = 300
@@ -345,6 +346,8 @@ class _Thing:
     def _patterns(self) -> Iterator[str]:
         if self.name:
             yield _exactly(self.name)
+        if self.op is not None and self.op.type:  # TensorFlow's on a host: "dense/MatMul:MatMul"
+            yield _exactly(f"{self.op.operation}:{self.op.type}")
         if self.function is not None:  # calls of Python: "$train.py:12 step", "train.py(12): step"
             base = re.escape(re.split(r"[\\/]", self.function.file)[-1])
             yield rf"{base}[:(]\d+\)?:? {re.escape(self.name)}$"
@@ -438,7 +441,7 @@ def _how_long(thing: _Thing) -> Answer:
             if row is not None:
                 total = getattr(row, time) / (1e3 if time.endswith("_us") else 1.0)
                 return Answer(question, f"{time_words(total)} by itself.")
-        return Answer(question, "No event of this name is on the timeline.")
+        return Answer(question, _NO_EVENT)
     lengths = np.concatenate([one.duration_ps for one in thing.runs])
     events = np.concatenate([one.event for one in thing.runs])
     median, p95, most = (np.quantile(lengths, [0.5, 0.95, 1]) / 1e9).tolist()
@@ -455,6 +458,8 @@ def _how_long(thing: _Thing) -> Answer:
 
 def _how_often(thing: _Thing) -> Answer:
     question, found = "How often", thing.in_steps
+    if not thing.runs:
+        return Answer(question, _NO_EVENT)
     present = found.count > 0
     steps = count_words(len(present), "step")
     if not len(present):

@@ -126,11 +126,24 @@ def test_kernel_of_several_ops_has_none_of_them_alone(tmp_path: Path) -> None:
     assert "MatMul" not in said["Launched by"]
 
 
+def test_op_of_a_host_is_found_by_its_event_with_the_type(tmp_path: Path) -> None:
+    """TensorFlow's events of a host are named ``operation:type``."""
+    steps: list[EventLike] = [
+        ("train", 1000.0 * step, 900.0, {"step_num": step, "_r": 1}) for step in range(8)
+    ]
+    ops: list[EventLike] = [("dense/MatMul:MatMul", 1000.0 * step + 10, 300.0) for step in range(8)]
+    content = space(host(line("python", *steps), line("tf_Compute/1", *ops)))
+    with opened(tmp_path / "loop", content) as found:
+        said = texts(about(found, "dense/MatMul"))
+    assert said["How long"].startswith("2.4 ms in 8 runs")
+    assert said["How often"].startswith("1 run, 300 µs in each of")
+
+
 def test_unknown_names_say_so(session: Session) -> None:
     for name in ("", "no such thing", "(", "x" * 5000):
         said = texts(about(session, name))
         assert said["How long"] == "No event of this name is on the timeline."
-        assert said["How often"] == "Its runs lie in no known step."
+        assert said["How often"] == "No event of this name is on the timeline."
 
 
 @pytest.mark.parametrize("file", ["../secret.py", "/etc/passwd", "notes.txt", "", "none.py"])
