@@ -120,12 +120,15 @@ def _damage(profile: Profile) -> str:
     )
 
 
-def compare(runs: Sequence[Side], notes: Sequence[Diagnostic] = ()) -> Comparison:
+def compare(
+    runs: Sequence[Side], notes: Sequence[Diagnostic] = (), *, by_line: bool = True
+) -> Comparison:
     """Compare the last run with the first; those between them appear in ``Comparison.runs``.
 
     Args:
         runs: The baseline first.
         notes: What else a reader must know, such as runs that were left out.
+        by_line: Whether to compare lines of the program, which takes an account of every step.
     """
     if len(runs) < 2:
         raise UsageError("A comparison needs two runs.", hint="Name a second run.")
@@ -136,7 +139,7 @@ def compare(runs: Sequence[Side], notes: Sequence[Diagnostic] = ()) -> Compariso
     same_framework = first.framework == last.framework
     ops = op_level(same_framework=same_framework)
     parts, step_parts = changes(before, after, ops), changes(before, after, step_level)
-    lines = _lines(first, last)
+    lines = _lines(first, last) if by_line else Table.empty(LineChangeRow)
     base_ms = noise.baseline
     samples, counts = (before.sample, after.sample), (len(before.step_ms), len(after.step_ms))
     return Comparison(

@@ -93,7 +93,7 @@ def check(run: Side, limits: Mapping[str, Limit], baseline: Side | None = None) 
         limits: By metric, a key of ``METRICS``; those on change need ``baseline``.
         baseline: The run to compare with.
     """
-    compared = compare([baseline, run]) if baseline is not None else None
+    compared = compare([baseline, run], by_line=False) if baseline is not None else None
     rows = [_judge(metric, limit, run, baseline) for metric, limit in limits.items()]
     found = [row["status"] for row in rows]
     order: tuple[LimitStatus, ...] = ("exceeded", "missing", "unknown", "kept")
@@ -102,9 +102,7 @@ def check(run: Side, limits: Mapping[str, Limit], baseline: Side | None = None) 
         hosts=tuple(host.name for host in run.profile.hosts),
         diagnostics=compared.diagnostics if compared else run.profile.diagnostics,
         status=next((one for one in order if one in found), "kept"),
-        limits=Table(
-            LimitRow, {name: [row[name] for row in rows] for name in LimitRow.__annotations__}
-        ),
+        limits=Table.from_rows(LimitRow, rows),
         headline=compared.headline if compared else "",
         guilty=guilty(compared) if compared else Table.empty(PartRow),
         differences=tuple(_differences(compared)) if compared else (),
