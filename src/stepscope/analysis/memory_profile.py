@@ -45,6 +45,15 @@ MemoryName = Annotated[
         help="The framework's name. TensorFlow's bfc_cpu_allocator_for_gpu is host memory.",
     ),
 ]
+FreedMs = Annotated[
+    float,
+    Column(
+        "Freed by",
+        unit="ms",
+        kind="time",
+        help="Time of the last deallocation of these blocks; empty if one is never freed.",
+    ),
+]
 AllocatedIn = Annotated[
     str, Column("Allocated in", kind="name", help="The enclosing event, if no op is recorded.")
 ]
@@ -137,15 +146,7 @@ class MemoryHoldingRow(Row):
     first_ms: Annotated[
         float, Column("Held since", unit="ms", kind="time", help="Time of the oldest allocation.")
     ]
-    freed_ms: Annotated[
-        float,
-        Column(
-            "Freed by",
-            unit="ms",
-            kind="time",
-            help="Time of the last deallocation of these blocks; empty if one is never freed.",
-        ),
-    ]
+    freed_ms: FreedMs
 
 
 class MemoryHolderRow(Row):
@@ -158,15 +159,7 @@ class MemoryHolderRow(Row):
         float, Column("Share", unit="%", kind="ratio", help="Share of the memory in use.")
     ]
     blocks: Annotated[int, Column("Blocks", kind="count")]
-    freed_ms: Annotated[
-        float,
-        Column(
-            "Freed by",
-            unit="ms",
-            kind="time",
-            help="Time of the last deallocation of these blocks; empty if one is never freed.",
-        ),
-    ]
+    freed_ms: FreedMs
 
 
 class MemoryLayerRow(Row):

@@ -24,7 +24,7 @@ _NOTE_MS, _KEPT = (0.001, 0.006, 0.02), (0.0, 0.02, 0.06)
 # Of a frozen model's backward pass what remains is the way to its input, where something before it
 # is trained; without a graph its forward pass is shorter, too.
 _UNCLAIMED: Final = (0.4, 0.75, 1.1)
-# What goes with the passes that are left out: the last of them may train something of its own.
+# Share of the repeated passes that can go: the last of them may train other parameters.
 _REPEATED: Final = (0.6, 0.9, 1.0)
 # What autograd calls the evaluation of a node.
 _EVALUATES: Final = "evaluate_function: "

@@ -42,7 +42,7 @@ def recorder_ps(
     if known is None or line < 0:
         return nothing
     excess_ps = float(kept_ps.sum()) - known.step_ps * len(kept_ps)
-    # Of less, the machine's load differs as much between recorded and undisturbed steps
+    # A smaller excess may be the machine's load, which differs as much from step to step
     # (``bench.correction``: no share became better at 17 %).
     if excess_ps <= LARGE_FRAC * float(kept_ps.sum()):
         return nothing

@@ -60,7 +60,7 @@ _Path = tuple[str, ...]
 
 
 class Key(NamedTuple):
-    """What the owners of a part have in common.
+    """The property that the owners of a part share.
 
     Attributes:
         kind: Of the part; "call" where the largest kind in it decides.

@@ -94,7 +94,7 @@ def traced_calls(host: Host) -> tuple[Diagnostic, ...]:
     return (Diagnostic(TRACED_CALLS, "info", text, host.name),)
 
 
-# What a framework's own profiler takes for one event: processor time of recorded less plain steps,
+# Cost of one event in a framework's own profiler: processor time of recorded less plain steps,
 # by events, in one process. TensorFlow 2.21: 0.23 µs eager, 0.45 tf.data, 1.2 in a while_loop; JAX
 # 0.10: 0.3 µs eager, 0.6 in a scan; torch 2.13: 0.4 to 1.1 µs. Reported above this share of the
 # step; savings of input allow for it above the second.

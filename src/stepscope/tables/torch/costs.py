@@ -1,4 +1,4 @@
-"""What a call of an op costs: floating-point operations and bytes, from the shapes of its inputs.
+"""The cost of a call of an op: floating-point operations and bytes, from the shapes of its inputs.
 
 The file has no FLOPs; shapes are there if they were recorded. ``model_flops`` are those of
 ``torch.utils.flop_counter``: products of matrices and nothing else, masks not regarded, so that
@@ -21,7 +21,7 @@ from stepscope.tables.torch.signature import TYPES, Shape, Signature, Tensor, el
 
 @dataclass(frozen=True, slots=True)
 class OpCost:
-    """What one call costs; NaN where the recording does not say it.
+    """The cost of one call; NaN if it was not recorded.
 
     Attributes:
         model_flops: Operations that the model asks for, as PyTorch's own counter has them.
@@ -57,7 +57,7 @@ def _words(text: str) -> list[str]:
 
 
 def _product(at: int, added: int | None = None) -> CostOf:
-    """Of ops that multiply the inputs ``at`` and ``at + 1``, and add the input ``added``."""
+    """Return the cost of multiplying inputs ``at`` and ``at + 1`` and adding input ``added``."""
 
     def cost(call: Signature) -> OpCost:
         left, right = call.tensor(at), call.tensor(at + 1)
@@ -87,7 +87,7 @@ def _out_bytes(call: Signature, left: Tensor) -> float:
 
 
 def _linear(call: Signature) -> OpCost:
-    """Of ``linear(input, weight, bias)``, where it launches kernels by itself."""
+    """Return the cost of ``linear(input, weight, bias)`` if it launches kernels by itself."""
     rows, weight, bias = (call.tensor(at) for at in range(3))
     if rows is None or weight is None or not rows.shape or len(weight.shape) != 2:
         return UNKNOWN
@@ -308,7 +308,7 @@ def _moved(size: float) -> OpCost:
 
 
 def _element_by_element(count: int, *, out_type: str = "") -> CostOf:
-    """Of ops whose first ``count`` inputs are combined element by element, broadcast if need be."""
+    """Return the cost of combining the first ``count`` inputs by element, with broadcasting."""
 
     def cost(call: Signature) -> OpCost:
         inputs = [one for at in range(count) if (one := call.tensor(at)) is not None]
@@ -630,7 +630,7 @@ _COSTS: Final[Mapping[str, CostOf]] = {
 
 @lru_cache(maxsize=50_000)
 def cost_of(call: Signature) -> OpCost:
-    """What one call costs; unknown where its shapes were not recorded.
+    """Return the cost of one call; unknown if its shapes were not recorded.
 
     Of an op that is not known, such as a program's own, the inputs alone.
     """
