@@ -17,7 +17,7 @@ from stepscope.capture.file.compact import RECORD_VARIABLE
 from stepscope.capture.launch import dry_run, import_hook
 from stepscope.capture.launch.instructions import Instructions
 from stepscope.capture.recording import Recording
-from stepscope.capture.runtime import start_spans
+from stepscope.capture.runtime import machine, start_spans
 
 # Python processes that serve others of the program and do none of its work.
 _SERVANTS: Final = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
@@ -98,25 +98,17 @@ def _then_tell(file: str, first: Callable[[Recording], None] | None) -> Callable
 def finished_children(folder: Path, stem: str) -> list[Path]:
     """Files of child processes that have ended; one that runs on keeps its file."""
     found = sorted(folder.glob(f"{stem}.child-*{places.SUFFIX}"))
-    return [path for path in found if (process := _process_of(path)) and not _runs(process)]
+    return [
+        path
+        for path in found
+        if (process := _process_of(path)) and not machine.runs_elsewhere(process)
+    ]
 
 
 def _process_of(path: Path) -> int | None:
     """None of a file that only looks like a child's, such as a copy of one."""
     number = path.name.removesuffix(places.SUFFIX).rpartition("-")[2]
     return int(number) if re.fullmatch("[0-9]{1,9}", number) else None
-
-
-def _runs(process: int) -> bool:
-    if os.name == "nt":
-        return False  # signal 0 does not ask there, it sends Ctrl-C
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return process != os.getpid()
 
 
 def _in_forked_child() -> None:

@@ -271,3 +271,16 @@ def _jax_settings(loaded: _Modules) -> Iterator[tuple[str, str]]:
     for name in _OF_JAX if config is not None else ():
         if getattr(config, name, False):
             yield name, "on"
+
+
+def runs_elsewhere(process: int) -> bool:
+    """Whether this id is another running process; on Windows, where asking would end it, never."""
+    if os.name == "nt":
+        return False  # signal 0 does not ask there, it sends Ctrl-C
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return process != os.getpid()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.runtime import machine
 from stepscope.capture.torch.open_at_stop import Ended, ledger
 from stepscope.formats.kineto.reading.texts import lenient_json
 
@@ -141,7 +142,7 @@ class Export:
         memory = Path("/dev/shm")
         place = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
         _remove_abandoned(place)
-        self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=place))
         profile, self._profile = self._profile, None
         try:
             profile.export_chrome_trace(str(self._path))
@@ -174,10 +175,12 @@ class Export:
 
 
 def _remove_abandoned(place: Path) -> None:
-    """Remove traces of processes that were killed: a trace is read within seconds."""
-    for folder in place.glob(f"{_PREFIX}*"):
+    """Remove old traces of processes that have ended; killed ones leave theirs."""
+    for folder in place.glob(f"{_PREFIX}*-*"):
+        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
         with contextlib.suppress(OSError):  # another user's, or gone meanwhile
-            if time.time() - folder.stat().st_mtime > _ABANDONED_SECONDS:
+            is_old = time.time() - folder.stat().st_mtime > _ABANDONED_SECONDS
+            if is_old and process.isdecimal() and not machine.runs_elsewhere(int(process)):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -82,8 +82,19 @@ def test_a_trace_is_still_there_when_the_interpreter_ends_and_gone_once_read() -
 
 
 def test_traces_of_killed_processes_go_with_the_next_one() -> None:
-    kept, old = written(), written()
-    abandoned = old._path.parent
-    os.utime(abandoned, (0, 0))
-    written()
-    assert kept._path.exists() and not abandoned.exists()
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    kept = written()
+    folders = {
+        process: kept._path.parents[1] / f"{profiler._PREFIX}{process}-test"
+        for process in (done.pid, os.getppid())
+    }
+    for folder in folders.values():
+        folder.mkdir()
+        os.utime(folder, (0, 0))
+    try:
+        written()
+        assert kept._path.exists()
+        assert [folder.exists() for folder in folders.values()] == [False, True]
+    finally:
+        folders[os.getppid()].rmdir()
