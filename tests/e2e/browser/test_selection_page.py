@@ -74,6 +74,18 @@ def test_parts_are_typed_and_the_last_one_is_taken_off_first(open_page: Opener) 
     assert "device=" not in page.url
 
 
+def test_the_first_field_has_the_focus_as_soon_as_it_is_there(open_page: Opener) -> None:
+    """Focus that came a frame later took what a quick person had begun to type elsewhere."""
+    page = open_page("#/kernels?run=gpu")
+    select = page.get_by_role("button", name="Select a part of the recording")
+    focused = """button => new Promise(resolve => {
+        new MutationObserver(() => resolve(document.activeElement.name))
+            .observe(button.parentElement, {childList: true});
+        button.click();
+    })"""
+    assert select.evaluate(focused) == "steps"
+
+
 def test_a_selection_that_is_nowhere_says_so_and_leads_back(open_page: Opener) -> None:
     page = open_page("#/kernels?run=gpu&steps=500")
     expect(page.locator(".notice")).to_contain_text("There is no step 500.")

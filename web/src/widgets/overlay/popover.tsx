@@ -1,7 +1,7 @@
 /** A button that opens a small panel; Escape or a press elsewhere closes it. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface PopoverProps {
   readonly label: ComponentChildren;
@@ -42,7 +42,8 @@ export function Popover({
     };
   }, [open]);
 
-  useEffect(() => {
+  // Before it is drawn: later, what a quick person types elsewhere would land in this field.
+  useLayoutEffect(() => {
     if (!open) return;
     const field = root.current?.querySelector<HTMLElement>(
       ".popover-panel input:not([type=radio], [type=checkbox])",
