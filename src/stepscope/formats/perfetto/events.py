@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,22 @@ class TrackEventStats:
     name: I32
     kind: I8
     bits: I64
+
+
+class Pairs(NamedTuple):
+    """Slices made of begins and ends.
+
+    Attributes:
+        row: Place of each begin among the rows that were given.
+        length_ns: Of each slice.
+        open_count: Slices that never end.
+        alone_count: Ends without a begin.
+    """
+
+    row: I32
+    length_ns: I64
+    open_count: int
+    alone_count: int
 
 
 # Their own times: since the event before, and as such.
@@ -310,44 +326,69 @@ def render_stages(
     return events, stats
 
 
-def paired(events: TrackEvents, rows: Rows, end_ns: int) -> tuple[Rows, I64, int, int]:
-    """The slices of one track: rows that begin one and their lengths, and what had no partner.
+def paired(events: TrackEvents, rows: Rows, owner: Rows, end_ns: int) -> Pairs:
+    """Return the slices of some tracks, and what had no partner.
 
     What never ended lasts to the end of the trace; an end without a begin is left out.
 
     Args:
         events: All.
-        rows: Begins and ends of the track, in the order of the file.
+        rows: Begins and ends of the tracks, one track after the other, in the order of the file.
+        owner: Which of the tracks each row is of, from 0 on.
         end_ns: When the trace ends.
     """
     time = events.time_ns[rows]
-    if (time[1:] < time[:-1]).any():
-        rows = rows[np.argsort(time, kind="stable")]
-    del time
-    opens = events.kind[rows] == Kind.BEGIN
-    floor = np.cumsum(_steps(opens), dtype=np.int32)
-    np.minimum.accumulate(np.minimum(floor, 0, out=floor), out=floor)
-    alone = ~opens & (np.diff(floor, prepend=0) < 0)
-    del floor
+    is_earlier = time[1:] < time[:-1]
+    if is_earlier.any() and (is_earlier & (owner[1:] == owner[:-1])).any():
+        place = np.lexsort((time, owner)).astype(np.int32)
+    else:
+        place = np.arange(len(rows), dtype=np.int32)
+    del time, is_earlier
+    opens = events.kind[rows[place]] == Kind.BEGIN
+    fall = np.diff(_floor(opens, owner), prepend=0)
+    # What an earlier track leaves open or ends alone is no change of the next track's depth.
+    firsts = np.flatnonzero(owner[1:] != owner[:-1]) + 1
+    fall[firsts] = ~opens[firsts] * np.int8(-1)
+    alone = ~opens & (fall < 0)
+    del fall
     if alone.any():
-        rows, opens = rows[~alone], opens[~alone]
-    depth = np.cumsum(_steps(opens), dtype=np.int32)
+        place, opens, owner = place[~alone], opens[~alone], owner[~alone]
+    depth = _depths(opens, owner)
     depth += ~opens
-    order = np.argsort(depth, kind="stable").astype(np.int32)
-    rows, opens, depth = rows[order], opens[order], depth[order]
+    # Tracks apart by more than the depth can be: they are sorted by track, then depth.
+    key = owner * np.int64(len(rows) + 2) + depth if len(firsts) else depth
+    del depth
+    order = np.argsort(key, kind="stable").astype(np.int32)
+    place, opens, key = place[order], opens[order], key[order]
     del order
     begins = np.flatnonzero(opens).astype(np.int32)
-    after = np.minimum(begins + 1, max(len(rows) - 1, 0))
-    is_ended = (after > begins) & ~opens[after] & (depth[after] == depth[begins])
-    del depth, opens
-    length = np.where(is_ended, events.time_ns[rows[after]], end_ns)
+    after = np.minimum(begins + 1, max(len(place) - 1, 0))
+    is_ended = (after > begins) & ~opens[after] & (key[after] == key[begins])
+    del key, opens
+    length = np.where(is_ended, events.time_ns[rows[place[after]]], end_ns)
     del after
-    rows = rows[begins]
-    length -= events.time_ns[rows]
+    place = place[begins]
+    length -= events.time_ns[rows[place]]
     np.maximum(length, 0, out=length)
-    return rows, length, int((~is_ended).sum()), int(alone.sum())
+    return Pairs(place, length, int((~is_ended).sum()), int(alone.sum()))
 
 
-def _steps(opens: Bool) -> I8:
-    """How the depth changes: 1 where a slice begins, -1 where one ends."""
-    return 2 * opens.view(np.int8) - np.int8(1)
+def _floor(opens: Bool, owner: Rows) -> Rows:
+    """Return the least depth of its track up to each event, at most 0."""
+    depth = _depths(opens, owner)
+    np.minimum(depth, 0, out=depth)
+    if not len(owner) or not owner[-1]:
+        np.minimum.accumulate(depth, out=depth)
+        return depth
+    apart = owner * np.int64(len(owner) + 1)
+    floor: I64 = np.minimum.accumulate(depth - apart) + apart
+    return floor
+
+
+def _depths(opens: Bool, owner: Rows) -> I32:
+    """Return how many slices of its track are open after each event; less than 0 for lone ends."""
+    depth = np.cumsum(2 * opens.view(np.int8) - np.int8(1), dtype=np.int32)
+    if len(owner) and owner[-1]:
+        end = np.cumsum(np.bincount(owner))
+        depth -= np.append(np.zeros(1, np.int32), depth)[np.append(0, end[:-1])][owner]
+    return depth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as columns_of
 from typing import Any, Final, TypeVar
@@ -46,10 +46,8 @@ _NO_CLOCK: Final = " It does not say when it was recorded: its times are on the 
 _LARGEST_BYTES: Final = 1 << 32
 _REACH_NS: Final = 1 << 51  # 26 days
 _IN, _OUT = 1, 2
-# As numbers: an attribute of an enumeration costs more than a track of a few events.
-_BEGIN, _END, _STATE = int(Kind.BEGIN), int(Kind.END), int(Kind.STATE)
-_SINGLE: Final = (int(Kind.INSTANT), int(Kind.COMPLETE))
-_KINDS: Final = int(max(Kind)) + 1
+# Tracks of fewer events than these are read together: a file may have 10,000 of a few events.
+_TOGETHER_EVENTS: Final = 1 << 14
 T = TypeVar("T", TrackEvents, TrackEventStats)
 
 
@@ -242,8 +240,8 @@ class _Planes:
                 self._tracks.known.get(uuid, DescribedTrack()), self._tracks.place(uuid), mine
             )
         shown = np.isin(kind, (Kind.BEGIN, Kind.END, Kind.INSTANT, Kind.STATE, Kind.COMPLETE))
-        for uuid, mine in by_place(self._events.track, rows[shown]):
-            self._slices(self._tracks.place(uuid), mine)
+        for tracks, owner, mine in _together(by_place(self._events.track, rows[shown])):
+            self._slices(tracks, owner, mine)
         for queue, mine in by_place(self._events.track, rows[kind == Kind.RENDER]):
             gpu, number = queue >> 32, queue & 0xFFFFFFFF
             place = TrackPlace(f"{names.GPU_PLANE}{gpu}", f"Stream #{number}", number)
@@ -253,29 +251,36 @@ class _Planes:
         for number, ((plane, line, own), (part, _)) in enumerate(self._lines.items(), 1):
             part.write(self._plane(plane), own or (1 << 24) + number, line)
 
-    def _slices(self, place: TrackPlace, rows: Rows) -> None:
-        # A file may have 10,000 tracks of a few events: only the kinds of a track are looked at.
+    def _slices(self, tracks: Sequence[int], owner: Rows, rows: Rows) -> None:
         kind = self._events.kind[rows]
-        count = np.bincount(kind, minlength=_KINDS).tolist()
-        if count[_BEGIN] + count[_END]:
-            pairs = rows[(kind == _BEGIN) | (kind == _END)]
-            begins, length, open_, alone = paired(self._events, pairs, self._end_ns)
-            self._open, self._alone = self._open + open_, self._alone + alone
-            self._add(place, begins, length)
-        if count[_STATE]:
-            said = rows[kind == _STATE]
-            order = np.argsort(self._events.time_ns[said], kind="stable")
-            self._add(place, *self._lasting(said[order]))
-        for one in _SINGLE:
-            if count[one]:
-                mine = rows[kind == one]
-                self._add(place, mine, self._events.length_ns[mine])
+        is_pair = (kind == Kind.BEGIN) | (kind == Kind.END)
+        pairs, of_pair = rows[is_pair], owner[is_pair]
+        slices = paired(self._events, pairs, of_pair, self._end_ns)
+        self._open += slices.open_count
+        self._alone += slices.alone_count
+        states = np.flatnonzero(kind == Kind.STATE)
+        states = states[np.lexsort((self._events.time_ns[rows[states]], owner[states]))]
+        single = np.flatnonzero((kind == Kind.INSTANT) | (kind == Kind.COMPLETE))
+        # By the lines of the tracks: many tracks of a stranger's may have one.
+        places = list(map(self._tracks.place, tracks))
+        number_of = {place: number for number, place in enumerate(dict.fromkeys(places))}
+        listed = list(number_of)
+        line = np.asarray([number_of[place] for place in places], np.int32)
+        for chosen, of, length in (
+            (pairs[slices.row], of_pair[slices.row], slices.length_ns),
+            self._lasting(rows[states], owner[states]),
+            (rows[single], owner[single], self._events.length_ns[rows[single]]),
+        ):
+            for number, mine in by_place(line[of], np.arange(len(chosen), dtype=np.int32)):
+                self._add(listed[number], chosen[mine], length[mine])
 
-    def _lasting(self, rows: Rows) -> tuple[Rows, I64]:
-        """States of a track, which last until the next; one without a name is none."""
+    def _lasting(self, rows: Rows, owner: Rows) -> tuple[Rows, Rows, I64]:
+        """States of tracks, which last until the next; one without a name is none."""
         until = np.append(self._events.time_ns[rows], self._end_ns)[1:]
+        until[:-1][owner[1:] != owner[:-1]] = self._end_ns
         is_state = self._events.name[rows] >= 0
-        return rows[is_state], (until - self._events.time_ns[rows])[is_state]
+        length = (until - self._events.time_ns[rows])[is_state]
+        return rows[is_state], owner[is_state], length
 
     def _add(self, place: TrackPlace, rows: Rows, length: I64) -> None:
         """Events on a line."""
@@ -358,6 +363,29 @@ class _Planes:
         ):
             if count:
                 yield text.format(f"{count:,}")
+
+
+def _together(
+    tracks: Iterable[tuple[int, NDArray[np.int32]]],
+) -> Iterator[tuple[list[int], NDArray[np.int32], NDArray[np.int32]]]:
+    """Yield the numbers of some tracks, which of them each row is of, and their rows."""
+    numbers: list[int] = []
+    parts: list[NDArray[np.int32]] = []
+    count = 0
+
+    def joined() -> tuple[list[int], NDArray[np.int32], NDArray[np.int32]]:
+        owner = np.repeat(np.arange(len(parts), dtype=np.int32), list(map(len, parts)))
+        return numbers, owner, parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    for number, rows in tracks:
+        if parts and count + len(rows) > _TOGETHER_EVENTS:
+            yield joined()
+            numbers, parts, count = [], [], 0
+        numbers.append(number)
+        parts.append(rows)
+        count += len(rows)
+    if parts:
+        yield joined()
 
 
 def _write_counter(plane: PlaneWriter, name: int, time_ns: I64, value: F64) -> None:

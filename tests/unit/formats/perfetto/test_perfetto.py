@@ -14,6 +14,7 @@ import stepscope
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats import FORMATS
+from stepscope.formats.perfetto import read
 from stepscope.formats.xspace import decode
 from stepscope.store import find, read_pieces
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
@@ -178,6 +179,30 @@ def test_what_does_not_pair_is_counted(tmp_path: Path) -> None:
     ]
     said = " ".join(space.warnings)
     assert "1 slices never end" in said and "1 ends of slices lack their begin" in said
+
+
+def test_tracks_read_together_are_read_as_each_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(7)
+    kinds = (1, 1, 2, 2, 3, 5)
+    named = b"".join(track(number, f"track {number}") for number in range(40))
+    data = (
+        packet(flags=CLEARED)
+        + named
+        + b"".join(
+            packet(
+                event(rng.choice(kinds), rng.randrange(40), name=rng.choice("ab")),
+                at=rng.randrange(90),
+            )
+            for _ in range(1_500)
+        )
+    )
+    together = opened(tmp_path, data)
+    monkeypatch.setattr(read, "_TOGETHER_EVENTS", 0)
+    alone = opened(tmp_path, data)
+    assert lines(together) == lines(alone)
+    assert together.warnings == alone.warnings
 
 
 def test_slices_that_touch_and_nest_at_one_instant(tmp_path: Path) -> None:
