@@ -74,19 +74,19 @@ def device_planes(
     """
     rows = slices.rows(*_KINDS)
     device = device_of_place(slices)[slices.place]
-    writer = _Streams(slices, links)
+    writer, properties = _Streams(slices, links), _properties(trace.head)
     waits = slices.rows("sync", "record")
     waits_of = dict(by_place(slices.place, waits))
     for number, mine in by_place(device, rows):
         plane = PlaneWriter(f"{names.GPU_PLANE}{number}", id=number + 1)
-        for key, value in _capabilities(trace.head, number):
+        for key, value in _capabilities(trace.head, properties.get(number, {})):
             plane.stat(key, value)
         if number in clock_rate_khz:
             plane.stat("clock_rate", clock_rate_khz[number])
         writer.write(plane, mine)
-        streams = np.unique(slices.place[mine]).tolist()
-        found = [waits_of[place] for place in streams if place in waits_of]
-        writer.write_waits(plane, np.sort(np.concatenate([np.zeros(0, np.int64), *found])))
+        streams = sorted(set(slices.place[mine].tolist()) & waits_of.keys())
+        if streams:
+            writer.write_waits(plane, np.sort(np.concatenate([waits_of[at] for at in streams])))
         yield plane
 
 
@@ -110,15 +110,20 @@ def device_of_place(slices: Slices) -> I64:
     return found
 
 
-def _capabilities(head: Mapping[str, Any], device: int) -> Iterator[tuple[str, int | str]]:
-    """A GPU's properties in the words that TensorFlow's planes have for them."""
+def _properties(head: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return what the file's head says about each GPU, by its number; the first of equal ones."""
     listed = head.get("deviceProperties")
-    found = [
-        one
-        for one in (listed if isinstance(listed, list) else ())
-        if isinstance(one, dict) and whole(one.get("id")) == device
-    ]
-    properties: dict[str, Any] = found[0] if found else {}
+    found: dict[int, dict[str, Any]] = {}
+    for properties in listed if isinstance(listed, list) else ():
+        if isinstance(properties, dict):
+            found.setdefault(whole(properties.get("id")), properties)
+    return found
+
+
+def _capabilities(
+    head: Mapping[str, Any], properties: dict[str, Any]
+) -> Iterator[tuple[str, int | str]]:
+    """A GPU's properties in the words that TensorFlow's planes have for them."""
     model = str(properties.get("name", "")) or _unnamed(properties)
     yield "device_vendor", _vendor(head, model, properties)
     if model:

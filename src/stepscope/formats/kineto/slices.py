@@ -39,6 +39,7 @@ _READ_ELSEWHERE: Final = frozenset(
     }
 )
 _MOST_OTHERS: Final = 40
+_FEW_ROWS: Final = 1024
 _THREAD_NAME: Final = re.compile(r"thread -?\d+ \((.*)\)", re.DOTALL)
 
 
@@ -48,17 +49,25 @@ class CodedIds:
 
     Attributes:
         code: A number per row, -1 for none.
-        ids: By number; the last is that of -1.
+        ids: By number, or by place in ``used``; the last is that of -1.
+        used: The numbers that have an id, ascending; None if ``ids`` has every number's.
     """
 
     code: NDArray[Any]
     ids: I32
+    used: I64 | None = None
 
     def of(self, rows: NDArray[np.integer[Any]]) -> I32:
         """The ids of some of the rows; of those that nobody announced, that of -1."""
         # 64 bits: codes have as few as they need, and the number of ids may be one too many.
         last = np.int64(len(self.ids) - 1)
-        found: I32 = self.ids[np.minimum(self.code[rows], last)]
+        if not last:
+            return np.full(len(rows), self.ids[0])
+        code = self.code[rows]
+        if self.used is not None:
+            at, is_used = _places(self.used, code)
+            code = np.where(is_used, at, last)
+        found: I32 = self.ids[np.minimum(code, last)]
         return found
 
     def stat(self, name: str, rows: NDArray[np.integer[Any]]) -> list[Stat]:
@@ -69,7 +78,15 @@ class CodedIds:
 
 def coded_ids(code: NDArray[Any], rows: I64, number: Callable[[int], int]) -> CodedIds:
     """Ids by code, asked once for each code that these rows have."""
-    used, place = distinct_codes(code[rows])
+    codes = code[rows]
+    if len(codes) < _FEW_ROWS:
+        # A table of all codes for each of many devices would have devices times codes.
+        few = sorted(set(codes.tolist()) - {-1})
+        of_none = number(-1) if -1 in codes else 0
+        return CodedIds(
+            code, np.asarray([*map(number, few), of_none], np.int32), np.asarray(few, np.int64)
+        )
+    used, place = distinct_codes(codes)
     ids = np.zeros(len(place), np.int32)
     ids[used] = np.asarray([number(one) for one in used.tolist()], np.int32)
     return CodedIds(code, ids)
@@ -109,7 +126,7 @@ def row_numbers(rows: NDArray[np.integer[Any]], values: NDArray[Any]) -> RowNumb
     return RowNumbers(rows[last], values if values.dtype.kind == "f" else narrow(values))
 
 
-def _places(among: NDArray[np.int32], wanted: NDArray[np.int32]) -> tuple[I64, Bool]:
+def _places(among: NDArray[np.integer[Any]], wanted: NDArray[np.integer[Any]]) -> tuple[I64, Bool]:
     """Where each wanted number stands among others, both ascending, and whether it does."""
     at = np.searchsorted(among, wanted)
     if not len(among):
