@@ -346,7 +346,7 @@ def paired(events: TrackEvents, rows: Rows, owner: Rows, end_ns: int) -> Pairs:
     del time, is_earlier
     opens = events.kind[rows[place]] == Kind.BEGIN
     fall = np.diff(_floor(opens, owner), prepend=0)
-    # What an earlier track leaves open or ends alone is no change of the next track's depth.
+    # Slices that an earlier track leaves open are no change of the next track's depth.
     firsts = np.flatnonzero(owner[1:] != owner[:-1]) + 1
     fall[firsts] = ~opens[firsts] * np.int8(-1)
     alone = ~opens & (fall < 0)
