@@ -59,8 +59,8 @@ TOGETHER = {
     "frameworks": ["-n", "2", "--dist", "loadscope"],
     "live": ["-n", "2", "--dist", "loadscope"],
 }
-# Tiers with tests that measure running programs: these come last, without neighbours.
-MEASURED = ("frameworks", "live")
+# The tier with tests that measure running programs: these come last, without neighbours.
+MEASURED = "frameworks"
 NO_TESTS = 5  # pytest's exit code
 
 # Python compiles a module when it is first imported: most never are.
@@ -382,9 +382,10 @@ def test(arguments: argparse.Namespace) -> int:
     wanted = [*rest, *TIERS[tier]]
     if tier not in TOGETHER:
         return run([*command, *wanted])
-    together = run([*command, "--measured", "no", "-rfE", *TOGETHER[tier], *wanted])
-    if tier not in MEASURED:
-        return together
+    command.append("-rfE")
+    if tier != MEASURED:
+        return run([*command, *TOGETHER[tier], *wanted])
+    together = run([*command, "--measured", "no", *TOGETHER[tier], *wanted])
     say("the tests that measure, one after the other")
     alone = run([*command, "--measured", "only", *wanted])
     return max({together, alone} - {NO_TESTS}, default=NO_TESTS)

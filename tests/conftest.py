@@ -116,6 +116,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     dropped: list[pytest.Item] = []
     for item in items:
         is_measured = item.get_closest_marker("measured") is not None
+        if is_measured and tier_of(item) != "frameworks":
+            raise pytest.UsageError(f"{item.nodeid} measures: dev.py runs only frameworks alone")
         wanted = tier in (tier_of(item), "all") and is_measured in measured
         (kept if wanted else dropped).append(item)
     lost = {item.path for item in items if _has_none_of(tier_of(item), item.path)}

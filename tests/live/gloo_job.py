@@ -1,14 +1,15 @@
-"""One rank of a data-parallel job over gloo, with a fault on one of them.
+"""One rank of a data-parallel job over gloo, trained once healthy and once with each fault.
 
-python -m tests.live.gloo_job RANK WORLD FOLDER FAULT SLOW_RANK
+python -m tests.live.gloo_job RANK WORLD FOLDER SLOW_RANK
 
-Writes its trace to FOLDER and prints the mean step, ms, without the first steps. The ranks meet
-through a file in FOLDER, for a port found free may be taken when a rank gets to it. Each stays
-until its standard input ends: a rank that leaves first breaks what the others still wait in.
+Writes its traces to FOLDER/FAULT and prints each mean step, ms, without the first steps, as JSON.
+The ranks meet through a file in FOLDER, for a port found free may be taken when a rank gets to it.
+Each stays until its standard input ends: a rank that leaves first breaks what the others wait in.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 
@@ -17,6 +18,7 @@ import torch.distributed as dist
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils.data import DataLoader
 
+FAULTS = ("none", "sleeping", "throttled", "starved")
 STEPS = 15
 WARM = 3
 FAULT_S = 0.06
@@ -40,21 +42,31 @@ class Samples:
 def main() -> None:
     """Train, if one can call it that."""
     rank, world = (int(text) for text in sys.argv[1:3])
-    folder, fault = sys.argv[3:5]
-    is_slow = rank == int(sys.argv[5])
+    folder, slow_rank = sys.argv[3], int(sys.argv[4])
     torch.set_num_threads(1)
     dist.init_process_group("gloo", f"file://{folder}/ranks", rank=rank, world_size=world)
-    data = Samples(FAULT_S if is_slow and fault == "starved" else 0.0)
+    means = {}
+    for fault in FAULTS:
+        path = f"{folder}/{fault}/rank{rank}.pt.trace.json"
+        means[fault] = train(world, fault if rank == slow_rank else "none", path)
+    print(json.dumps(means), flush=True)
+    sys.stdin.read()
+    dist.destroy_process_group()
+
+
+def train(world: int, fault: str, path: str) -> float:
+    """Record some steps with a fault of this rank's own; the mean step, ms."""
+    data = Samples(FAULT_S if fault == "starved" else 0.0)
     weights, gradients = torch.randn(64, 64), torch.ones(50_000)
     batches = iter(DataLoader(data, batch_size=1))
 
     def step() -> None:
         value = next(batches)
-        until = time.perf_counter() + (FAULT_S if is_slow and fault == "throttled" else 0)
+        until = time.perf_counter() + (FAULT_S if fault == "throttled" else 0)
         value = torch.tanh(value @ weights)
         while time.perf_counter() < until:
             value = torch.tanh(value @ weights)
-        if is_slow and fault == "sleeping":
+        if fault == "sleeping":
             time.sleep(FAULT_S)
         dist.all_reduce(gradients)
         gradients.div_(world)
@@ -68,10 +80,8 @@ def main() -> None:
             with record_function(f"ProfilerStep#{number}"):
                 step()
             times.append(time.perf_counter() - begin)
-    recorded.export_chrome_trace(f"{folder}/rank{rank}.pt.trace.json")
-    print(sum(times[1:]) / len(times[1:]) * 1e3, flush=True)
-    sys.stdin.read()
-    dist.destroy_process_group()
+    recorded.export_chrome_trace(path)
+    return sum(times[1:]) / len(times[1:]) * 1e3
 
 
 if __name__ == "__main__":

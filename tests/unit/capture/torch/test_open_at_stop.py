@@ -101,7 +101,7 @@ def run_until(flags: list[int], arrived: threading.Event) -> None:
 
 # Without neighbours: xdist's own reader stands still as a thread in an op does.
 @pytest.mark.measured
-@pytest.mark.slow
+@pytest.mark.framework_torch
 def test_another_thread_has_left_its_op_when_it_is_elsewhere() -> None:
     arrived, flags = threading.Event(), list[int]()
     thread = threading.Thread(target=run_until, args=(flags, arrived))
