@@ -7,6 +7,7 @@ python3 dev.py bench --advice [--built-only] [--collection]
 python3 dev.py bench --capture [--quick]
 python3 dev.py bench --price [--quick] [--own] [--full] [NAME …]
 python3 dev.py bench --pytorch [--ours-only] [--small-only] [--every-page]
+python3 dev.py bench --peers [--process] [--rounds N] [--page PAGE] [FILE …]
 python3 dev.py bench --formats [--times N]
 python3 dev.py bench --pods [--quick] [--faulty N] [--clean N] [--hosts N]
 """
@@ -133,6 +134,7 @@ MODES = {
     "--capture": "bench.capture",
     "--price": "bench.price",
     "--pytorch": "bench.pytorch",
+    "--peers": "bench.peers",
     "--formats": "bench.formats",
     "--pods": "bench.pods.__main__",
 }

@@ -68,7 +68,7 @@ def main() -> int:
     if not FILES.is_dir():
         print(f"{FILES} is not here: nothing to measure.")
         return 1
-    python = None if given.ours_only else _hta()
+    python = None if given.ours_only else hta()
     print(machine())
     if given.every_page:
         _every_page(repeated(FILES / REPEATED, FOLDER, MADE[0]), python)
@@ -139,7 +139,7 @@ def _moved(event: dict[str, Any], number: int, length: float) -> dict[str, Any]:
     return moved
 
 
-def _hta() -> Path | None:
+def hta() -> Path | None:
     """The interpreter of an environment with HTA; None, with the reason said, without one."""
     environment = FOLDER / HTA.replace("==", "-")
     python = environment / "bin" / "python"
@@ -153,6 +153,11 @@ def _hta() -> Path | None:
             return None
         (environment / "installed").touch()
     return python
+
+
+def asking(python: Path, path: Path, analysis: str = _BREAKDOWN) -> list[str]:
+    """HTA: a trace to one of its analyses."""
+    return [str(python), "-c", _ASK, str(path), analysis]
 
 
 class _Theirs:
@@ -179,9 +184,9 @@ class _Theirs:
         return said + (f"  {analysis}" if tool in _SAME_SUBJECT else "")
 
     def _measured(self, analysis: str) -> Run | str:
-        command = [str(self._python), "-c", _ASK, str(self._path), analysis]
+        assert self._python is not None
         try:
-            return measure(command, FOLDER / "pytorch.log")
+            return measure(asking(self._python, self._path, analysis), FOLDER / "pytorch.log")
         except ProcessFailed as error:
             return f"failed: {str(error).splitlines()[-1][:60]}"
 
