@@ -6,10 +6,11 @@ changes a value, it only prints it.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
-from typing import Any
+from typing import Any, Final
 
 from stepscope.field_names import unit_of
 from stepscope.quantities import NOT_AVAILABLE, milliseconds, number, percent, size_words
@@ -97,14 +98,25 @@ def scalar(name: str, value: Any) -> str:
     return " ".join(filter(None, (shown, unit_of(name))))
 
 
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_INVISIBLE: Final = "\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_UNSAFE: Final = re.compile(f"[\x00-\x1f{_INVISIBLE}]")
+# JSON has escaped the others, but for the ends of its own lines.
+_UNSAFE_IN_JSON: Final = re.compile(f"[{_INVISIBLE}]")
 
 
 def clean(text: str) -> str:
     """Text made safe to print: control and direction characters become visible escapes."""
     return _UNSAFE.sub(lambda match: _escaped(match.group()), text)
+
+
+def json_of(value: Any, *, indent: int | None = None) -> str:
+    """JSON of a value, every character safe to print: what ``clean`` replaces is escaped."""
+    return escaped_json(json.dumps(value, indent=indent, ensure_ascii=False))
+
+
+def escaped_json(text: str) -> str:
+    """Return the same JSON, with escapes for characters that a terminal would not show."""
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def _escaped(character: str) -> str:

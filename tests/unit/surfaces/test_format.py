@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -62,6 +63,9 @@ def test_clean_text_cannot_command_a_terminal(text: str) -> None:
     assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in safe)
     assert not set(safe) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029")
     safe.encode()
+    as_json = shown.json_of({text: [text]}, indent=2)
+    assert shown.clean(as_json.replace("\n", "")) == as_json.replace("\n", "")
+    assert json.loads(as_json) == {text: [text]}
 
 
 def test_clean_shows_what_was_there() -> None:

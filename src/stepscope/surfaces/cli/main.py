@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import shlex
@@ -105,11 +104,11 @@ def _output_full(error: OSError) -> StoreError:
 
 def fail(error: StepscopeError, arguments: Sequence[str]) -> int:
     """Tell the person (stderr) and, where JSON was asked for, the script (stdout)."""
-    from stepscope.surfaces.format import clean
+    from stepscope.surfaces.format import clean, json_of
 
     if wants_json(arguments):
         try:
-            print(json.dumps(error.to_dict(), ensure_ascii=False), flush=True)
+            print(json_of(error.to_dict()), flush=True)
         except BrokenPipeError:
             _forget_output()  # the reader has enough; the exit code still says what happened
     lines = str(error).split("\n")

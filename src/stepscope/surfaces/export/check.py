@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Final
@@ -13,7 +12,7 @@ from stepscope.comparison.gate import GateReport
 from stepscope.quantities import milliseconds, time_change
 from stepscope.result import Finding
 from stepscope.surfaces.export.tables import markdown_escape, markdown_table
-from stepscope.surfaces.format import clean
+from stepscope.surfaces.format import clean, json_of
 
 _MARKS = {"kept": "✅", "exceeded": "❌", "unknown": "❔", "missing": "❔"}
 _BLAMED: Final = 3
@@ -155,7 +154,7 @@ def check_sarif(result: GateReport, findings: Sequence[Finding], root: str = "")
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "results": found}],
     }
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+    return json_of(body, indent=2) + "\n"
 
 
 def relative(file: str, root: str) -> str:

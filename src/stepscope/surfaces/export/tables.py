@@ -10,7 +10,7 @@ from typing import Any
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.field_names import label_of
 from stepscope.result import Result, Table, columns_of, tables_of
-from stepscope.surfaces.format import cell, clean, heading
+from stepscope.surfaces.format import cell, clean, escaped_json, heading
 from stepscope.surfaces.outline import outline
 
 # A spreadsheet runs a cell that starts with one of these as a formula.
@@ -48,7 +48,8 @@ def main_table(result: Result, name: str | None = None) -> tuple[str, Table[Any]
 def csv_text(table: Table[Any], top: int | None = None) -> str:
     """The table as CSV (RFC 4180): field names with units in the first line, full precision.
 
-    Text cells a spreadsheet would run as a formula get a leading apostrophe.
+    Text cells a spreadsheet would run as a formula get a leading apostrophe; control and
+    direction characters become visible escapes, as in all that is printed.
     """
     import csv
 
@@ -64,10 +65,12 @@ def csv_text(table: Table[Any], top: int | None = None) -> str:
 def _guarded(values: list[Any]) -> list[Any]:
     if not any(isinstance(value, str) for value in values):
         return values
-    return [
-        f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-        for value in values
-    ]
+    return [_guarded_text(value) if isinstance(value, str) else value for value in values]
+
+
+def _guarded_text(text: str) -> str:
+    shown = clean(text)
+    return f"'{shown}" if text.startswith(_FORMULA) else shown
 
 
 def parquet_bytes(table: Table[Any], top: int | None = None) -> bytes:
@@ -107,7 +110,7 @@ def markdown_escape(text: str) -> str:
 
 def table_json(table: Table[Any]) -> str:
     """The table as a JSON list of rows."""
-    return json.dumps(list(table.rows()), ensure_ascii=False, allow_nan=False)
+    return escaped_json(json.dumps(list(table.rows()), ensure_ascii=False, allow_nan=False))
 
 
 def json_text(result: Result, top: int | None = None) -> str:
@@ -116,7 +119,8 @@ def json_text(result: Result, top: int | None = None) -> str:
     A row of a table is one line: people read it, ``grep`` finds it, and Python's fast encoder,
     which cannot indent, writes it.
     """
-    return _indented(result.to_dict(top), json.JSONEncoder(ensure_ascii=False, allow_nan=False), "")
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+    return escaped_json(_indented(result.to_dict(top), encoder, ""))
 
 
 def _indented(value: Any, encoder: json.JSONEncoder, margin: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from stepscope.surfaces.cli import arguments
@@ -47,8 +45,10 @@ def advise(
         waiting.stop()
         tell_damage(session)
         if format == "json":
+            from stepscope.surfaces.format import json_of
+
             body = advice_json(session.name, part.hosts, advice, session.files_used)
-            print(json.dumps(body, indent=2, ensure_ascii=False))
+            print(json_of(body, indent=2))
         elif format == "md":
             print(advice_markdown(session.name, advice))
         else:

@@ -60,12 +60,13 @@ def answer(
     """Ask and print; returns the exit code. ``explain`` may show lines of files in ``source``."""
     from stepscope.surfaces.agent.questions import question
     from stepscope.surfaces.agent.recordings import Recordings
+    from stepscope.surfaces.format import json_of
 
     recordings = Recordings([path], arguments.redaction_of(redact, redact_key), source=source)
     reply = question(name).ask(recordings, given)
     text = reply.text(max_tokens)
     if format == "json":
-        print(json.dumps({**reply.summary(), "text": text}, ensure_ascii=False))
+        print(json_of({**reply.summary(), "text": text}))
     else:
         print(text, end="")
     recordings.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
@@ -117,7 +116,9 @@ def capture(
     if not outcome.recorded:
         raise nothing_recorded(outcome)
     if format == "json":
-        print(json.dumps(outcome.to_dict(), indent=2, ensure_ascii=False))
+        from stepscope.surfaces.format import json_of
+
+        print(json_of(outcome.to_dict(), indent=2))
     else:
         _print(outcome)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,7 +47,9 @@ def check_machine(logdir: str, as_json: bool) -> int:
     verdict = "problem" if problems else "warning" if warnings else "ok"
     if as_json:
         body = {"verdict": verdict, "checks": [check.to_dict() for check in checks]}
-        print(json.dumps(body, indent=2, ensure_ascii=False))
+        from stepscope.surfaces.format import json_of
+
+        print(json_of(body, indent=2))
     else:
         _machine_page(checks, problems, warnings).print()
     return _FOUND if problems else 0
@@ -110,7 +111,9 @@ def _check_recording(path: str, run: str | None, as_json: bool) -> int:
             "files": [file_info(each) for each in lost],
         }
     if as_json:
-        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        from stepscope.surfaces.format import json_of
+
+        print(json_of(facts, indent=2))
         return 0
     page = Page.of_terminal(next="advise", paths=(path,))
     page.line(

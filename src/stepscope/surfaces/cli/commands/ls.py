@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from stepscope.store.notes import NO_NOTE, read_notes
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.envelope import file_info, run_info
-from stepscope.surfaces.format import clean, pad, shorten, width
+from stepscope.surfaces.format import clean, json_of, pad, shorten, width
 from stepscope.utf8 import shown
 
 # A longer name is cut in the middle.
@@ -35,7 +34,7 @@ def list_runs(path: str, check: bool, format: str) -> None:
     workspace = Workspace(found)
     reports = _checked(workspace) if check else workspace.files
     if format == "json":
-        print(json.dumps(listing(found, reports), indent=2, ensure_ascii=False))
+        print(json_of(listing(found, reports), indent=2))
     else:
         _page(found, reports).print()
 
