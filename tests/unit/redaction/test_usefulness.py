@@ -1,4 +1,9 @@
-"""What a redacted recording is still worth: verdict, figures, types of ops, families of kernels."""
+"""What a redacted recording is still worth: verdict, figures, types of ops, families of kernels.
+
+    python -m tests.unit.redaction.test_usefulness
+
+prints it for each recording and level.
+"""
 
 from __future__ import annotations
 
@@ -79,3 +84,30 @@ def test_a_redacted_recording_keeps_its_verdict_and_figures(path: Path) -> None:
     assert after.kernel_classes == before.kernel_classes
     kept = before.op_types & after.op_types
     assert len(kept) >= 0.9 * len(before.op_types), sorted(before.op_types - after.op_types)
+
+
+def main() -> int:
+    """Print what each recording keeps at the levels that replace names; 1 if a verdict changes."""
+    changed = 0
+    print(f"{'recording':44} level   verdict  figures  op types  kernels")
+    for path in CHOSEN:
+        with open(path) as session:
+            before = worth(session)
+        for level in ("names", "all"):
+            with open(path, redact=Redaction(level)) as session:
+                after = worth(session)
+            same = before.verdict == after.verdict
+            changed += not same
+            figures = sum(after.figures[name] == before.figures[name] for name in _FIGURES)
+            kept = (
+                f"{'same' if same else 'differs':>8} {figures:>4} of {len(_FIGURES)}"
+                f" {len(before.op_types & after.op_types):>3} of {len(before.op_types):>2}"
+                f" {len(before.kernel_classes & after.kernel_classes):>2}"
+                f" of {len(before.kernel_classes):>2}"
+            )
+            print(f"{path.parent.parent.name + '/' + path.parent.name:44} {level:6} {kept}")
+    return int(changed > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

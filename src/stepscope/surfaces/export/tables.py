@@ -48,8 +48,8 @@ def main_table(result: Result, name: str | None = None) -> tuple[str, Table[Any]
 def csv_text(table: Table[Any], top: int | None = None) -> str:
     """The table as CSV (RFC 4180): field names with units in the first line, full precision.
 
-    Text cells a spreadsheet would run as a formula get a leading apostrophe; control and
-    direction characters become visible escapes, as in all that is printed.
+    Text cells a spreadsheet would run as a formula get a leading apostrophe. Control and
+    direction characters become visible escapes.
     """
     import csv
 
