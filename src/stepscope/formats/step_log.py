@@ -72,6 +72,10 @@ def _open(pieces: Input, file: str) -> Space:
     if broken:
         lines = "line is" if broken == 1 else "lines are"
         notes.append(f"{broken:,} {lines} broken and left out: their steps are missing.")
+    if missing := log.missing_steps():
+        notes.append(
+            f"{missing:,} steps are missing: the log had no room for them, or lost their lines."
+        )
     hosts = dict.fromkeys(host for host, *_ in log.processes if host)
     return space_of([log.plane(), *log.steps_plane()], warnings=notes, hostnames=hosts)
 
@@ -147,6 +151,16 @@ class _Log:
         for name in ("steps", "sum_us", "max_us", "wait_us"):
             into[name] += columns[name]
         return True
+
+    def missing_steps(self) -> int:
+        """Count the steps that the numbers of the written ones leave out."""
+        missing = 0
+        for columns in self.processes.values():
+            number, count = (np.asarray(columns[name], np.int64) for name in ("number", "steps"))
+            gap = np.diff(number) - count[:-1]
+            # A number that falls is of another process that had the same id.
+            missing += int(gap[gap > 0].sum())
+        return missing
 
     def plane(self) -> PlaneWriter:
         """A line per process."""
