@@ -1,9 +1,9 @@
 """``python3 dev.py bench --peers``: ours, XProf and xprof-rs, server against server.
 
 Each has a fresh process on a folder of its own with one recording, in turn. It is asked for a
-page's data twice, then ended, started once more on what it left and asked again. Times are medians
-of the rounds, from the request to the last byte; processor time and memory are those of the first
-process with its start. What is no full answer is "failed", never a time.
+page's data twice, then ended, started once more in the same folder and asked again. Times are
+medians of the rounds, from the request to the last byte. Processor time and memory are those of the
+first process with its start. An answer without data is "failed", never a time.
 
 ``--process`` asks from cold processes instead: our command line, XProf's own converter and, for
 traces of PyTorch, HTA.
@@ -66,7 +66,7 @@ class Peer:
     """A server of profiles.
 
     Attributes:
-        command: What starts it; ``{logdir}`` and ``{port}`` are filled in.
+        command: Its command line; ``{logdir}`` and ``{port}`` are filled in.
         page: The address of a page's data; ``{tool}``, ``{run}`` and ``{host}`` are filled in.
     """
 
@@ -87,7 +87,7 @@ class Round:
 
 
 class NotAnswered(Exception):
-    """A peer gave no data; the message says what it gave."""
+    """A peer gave no data; the message holds its answer."""
 
 
 def main() -> int:

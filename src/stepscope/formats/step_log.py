@@ -12,6 +12,7 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -58,9 +59,11 @@ def _writer(file: Peek) -> str:
 def _open(pieces: Input, file: str) -> Space:
     log, broken = _Log(), 0
     for line in _lines(pieces):
-        chunk = parsed(line)
-        if chunk is None or not log.add(chunk):
+        chunk = chunk_of(line)
+        if chunk is None:
             broken += 1
+        else:
+            log.add(chunk)
     if not log.processes:
         raise FormatError(
             "a step log without steps",
@@ -104,6 +107,50 @@ def parsed(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A line of a step log.
+
+    Attributes:
+        process: Host, rank and number of the process; "" where it is not known.
+        first: Steps before it.
+        begin_ns: When its first step began, since 1970.
+        memory_bytes: Resident memory of the process.
+        columns: By name, a value of each row: ``steps`` that were put together, ``begin_us`` since
+            ``begin_ns``, and ``sum_us``, ``max_us`` and ``wait_us`` of these steps.
+        values: By name, row and mean of a value of the program.
+    """
+
+    process: tuple[str, ...]
+    first: int
+    begin_ns: int
+    memory_bytes: int
+    columns: dict[str, list[int]]
+    values: dict[str, dict[int, float]]
+
+
+def chunk_of(line: bytes) -> Chunk | None:
+    """The chunk that a line holds; None if it is torn, damaged, or its numbers cannot be."""
+    found = parsed(line) or {}
+    try:
+        chunk, rows = found["chunk"], found["rows"]
+        columns = {name: [int(value) for value in rows[name]] for name in _COLUMNS}
+        begin_ns, first, memory = (int(chunk[key]) for key in ("begin_ns", "first", "memory"))
+        values = {
+            str(name): {int(row): float(value) for row, value in pairs}
+            for name, pairs in found.get("values", {}).items()
+        }
+        process = tuple(str(chunk.get(key, "")) for key in _PROCESS)
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+        return None
+    if any(len(column) != len(columns["steps"]) for column in columns.values()):
+        return None
+    numbers = [first, memory, *(value for column in columns.values() for value in column)]
+    if not (0 <= min(numbers) <= max(numbers) <= _MOST_NUMBER and 0 <= begin_ns <= _MOST_BEGIN_NS):
+        return None
+    return Chunk(process, first, begin_ns, memory, columns, values)
+
+
 class _Log:
     """The rows of all processes of a file.
 
@@ -115,42 +162,24 @@ class _Log:
         self.processes: dict[tuple[Any, ...], dict[str, list[int]]] = {}
         self._values: dict[tuple[Any, ...], dict[str, dict[int, float]]] = {}
 
-    def add(self, found: dict[str, Any]) -> bool:
-        """Take a chunk; False if it is not one."""
-        try:
-            chunk, rows = found["chunk"], found["rows"]
-            columns = {name: [int(value) for value in rows[name]] for name in _COLUMNS}
-            begin_ns, first, memory = (int(chunk[key]) for key in ("begin_ns", "first", "memory"))
-            given = {
-                str(name): {int(row): float(value) for row, value in pairs}
-                for name, pairs in found.get("values", {}).items()
-            }
-        except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
-            return False
-        count = len(columns["steps"])
-        if any(len(values) != count for values in columns.values()):
-            return False
-        numbers = [first, memory, *(value for values in columns.values() for value in values)]
-        if not (
-            0 <= min(numbers) <= max(numbers) <= _MOST_NUMBER and 0 <= begin_ns <= _MOST_BEGIN_NS
-        ):
-            return False
+    def add(self, chunk: Chunk) -> None:
+        """Take a chunk."""
+        count = len(chunk.columns["steps"])
         current().spend("objects", count)
-        process = tuple(str(chunk.get(key, "")) for key in _PROCESS)
-        into = self.processes.setdefault(process, defaultdict(list))
-        values = self._values.setdefault(process, {})
+        into = self.processes.setdefault(chunk.process, defaultdict(list))
+        values = self._values.setdefault(chunk.process, {})
         known = len(into["steps"])
-        for name, rows_of in given.items():
+        for name, rows_of in chunk.values.items():
             if name not in values and len(values) >= names.STEP_LOG_MOST_NAMES:
                 continue
             kept = {row + known: value for row, value in rows_of.items() if 0 <= row < count}
             values.setdefault(name, {}).update(kept)
-        into["number"] += (np.cumsum([0, *columns["steps"]])[:-1] + first).tolist()
-        into["begin_ns"] += [begin_ns + begin * _US for begin in columns["begin_us"]]
-        into["memory"] += [memory] * count
+        steps = chunk.columns["steps"]
+        into["number"] += (np.cumsum([0, *steps])[:-1] + chunk.first).tolist()
+        into["begin_ns"] += [chunk.begin_ns + begin * _US for begin in chunk.columns["begin_us"]]
+        into["memory"] += [chunk.memory_bytes] * count
         for name in ("steps", "sum_us", "max_us", "wait_us"):
-            into[name] += columns[name]
-        return True
+            into[name] += chunk.columns[name]
 
     def missing_steps(self) -> int:
         """Count the steps that the numbers of the written ones leave out."""
