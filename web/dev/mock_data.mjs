@@ -377,10 +377,6 @@ export function overview(run) {
           ],
         }
       : { verdict: "complete", notes: [] },
-    next_steps: [
-      "Look at framework_op_stats for the ops with the most self time.",
-      "Look at the timeline of the slowest step, 431.",
-    ],
     top_ops: columnar(
       TOP_COLUMNS.map((each) => each.name),
       top,

@@ -41,7 +41,7 @@ from stepscope.tables.steps.session import SessionSteps, session_steps
 from stepscope.tables.steps.time_base import with_times_of
 from stepscope.tables.sums.framework_ops import session_device_ops, session_host_ops
 from stepscope.verdicts.account import Steps, steps_account
-from stepscope.verdicts.step import StepVerdict, headline, next_steps
+from stepscope.verdicts.step import StepVerdict, headline
 
 # The part of the step that recording events added.
 _RECORDER: Final = "recorder"
@@ -232,7 +232,6 @@ class OverviewPage(Result):
         breakdown_ms: Mean of each part per kept step; the values sum to ``steps.time_ms.mean``.
             "recorder" is the cost of recording events, if undisturbed steps were measured; without
             it the values sum to the corrected step, which shares are of.
-        next_steps: What to look at next.
         recorded: Kinds of evidence in the recording: host, driver, device, ops, input, python,
             dispatch, garbage. Without a kind, silence about it proves nothing.
         window: The devices over the whole recording.
@@ -258,7 +257,6 @@ class OverviewPage(Result):
     op_shares: OpShares
     environment: Environment
     completeness: Completeness
-    next_steps: tuple[str, ...]
     recorded: tuple[str, ...]
     top_ops: Table[TopOpRow]
     step_table: Table[StepRow]
@@ -301,7 +299,6 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     has_device = any(_active_devices(host) for host in profile.hosts)
     net_ms = stats.time_ms.mean - breakdown.get(_RECORDER, 0.0)
     bound, bound_frac = bottleneck.bound_by(breakdown, net_ms, has_device=has_device)
-    precision = _precision(profile, found)
     evidence = recorded(profile)
     verdict = StepVerdict(
         bound_by=bound,
@@ -310,15 +307,12 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         step_ms=net_ms,
         breakdown_ms=breakdown,
         has_device=has_device,
-        is_marked=bottleneck.is_marked(stats.confidence),
         is_window=stats.source == WINDOW,
         has_host="host" in evidence,
         has_ops="ops" in evidence,
-        low_precision_frac=_low_precision_frac(precision),
         python=_python(profile, found) if bound == "unknown" and "python" in evidence else "",
         is_memory_alone=all(_is_memory_alone(host) for host in profile.hosts),
     )
-    around = _environment(profile)
     return OverviewPage(
         headline=headline(verdict),
         bound_by=bound,
@@ -329,11 +323,10 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         breakdown_std_ms=spread,
         throughput=_throughput(profile, stats, options),
         device=device,
-        precision=precision,
+        precision=_precision(profile, found),
         op_shares=OpShares(*op_shares(profile)),
-        environment=around,
+        environment=_environment(profile),
         completeness=_completeness(profile),
-        next_steps=next_steps(verdict, around.framework),
         recorded=evidence,
         top_ops=_top_ops(profile),
         step_table=_step_table(found),
@@ -456,12 +449,6 @@ def _precision(profile: Profile, found: SessionSteps | None) -> Precision:
 def _compute_ps(events: DeviceEvents, work: Work, *, untold: bool = False) -> int:
     chosen = events.work == work
     return int(events.self_ps[chosen & ~events.bits_known if untold else chosen].sum())
-
-
-def _low_precision_frac(precision: Precision) -> float:
-    """The share in 16 bits; NaN where more is unknown than the verdict allows."""
-    low, unknown = precision.bits_16_frac, precision.unknown_frac
-    return nan if low is None or unknown is None or unknown > low else low
 
 
 def _environment(profile: Profile) -> Environment:

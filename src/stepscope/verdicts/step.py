@@ -1,14 +1,12 @@
-"""What the verdict on a step says to a person: one sentence, and where to look next."""
+"""What the verdict on a step says to a person, in one sentence."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stepscope.quantities import time_words, written_out
 from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
-from stepscope.verdicts.sentences import chosen, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +20,8 @@ class StepVerdict:
         step_ms: Their mean time.
         breakdown_ms: Mean time of each part.
         has_device: Whether a device ran anything.
-        is_marked: Whether the program marked its steps.
         is_window: Whether there are no steps, and the recording as a whole counts as one.
         has_host: Whether what a thread of the host did was recorded.
-        low_precision_frac: Share of device compute in 16 bits or fewer; NaN where not known.
         is_memory_alone: Whether allocations were recorded, and nothing that takes time.
         has_ops: Whether an op ran, on the host or a device, or anything else on a device.
         python: The Python function with most time of its own, and its share; "" where more than
@@ -38,10 +34,8 @@ class StepVerdict:
     step_ms: float
     breakdown_ms: Mapping[str, float]
     has_device: bool
-    is_marked: bool
     is_window: bool = False
     has_host: bool = True
-    low_precision_frac: float = math.nan
     is_memory_alone: bool = False
     has_ops: bool = True
     python: str = ""
@@ -262,74 +256,3 @@ def _second(verdict: StepVerdict) -> str:
     if verdict.bound_by != "host" and nothing > max(share, _MUCH_FRAC):
         return f" In {nothing:.0%} of it nothing that was recorded ran."
     return f" {words} {share:.0%} as well." if share >= INPUT_SOME_FRAC else ""
-
-
-_NEXT: dict[str, tuple[str, ...]] = {
-    "input": (
-        "Open input_pipeline_analyzer to see which stage of the input pipeline is slow.",
-        "Overlap input with compute: prefetch, give slow stages threads or processes, cache.",
-    ),
-    "output": (
-        "Copy results to the host less often: keep metrics on the device, log every N steps.",
-    ),
-    "kernel_launch": (
-        "Launch fewer, larger kernels: compile the step ([tensorflow: "
-        "tf.function(jit_compile=True) | jax: jax.jit | pytorch: torch.compile]).",
-        "[tensorflow: If tf.data competes for CPU threads, set TF_GPU_THREAD_MODE=gpu_private.]",
-    ),
-    "host": (
-        "Open framework_op_stats for the host ops with the most self time.",
-        "Python between ops shows as 'All others': move it into the compiled step or out of the "
-        "loop.",
-    ),
-    "device": (
-        "Open kernel_stats and framework_op_stats for the kernels and ops with the most time.",
-    ),
-    "collectives": (
-        "Overlap communication with the backward pass, or make the slowest worker faster.",
-    ),
-    "compilation": ("Keep shapes and Python arguments constant so that the step compiles once.",),
-    "balanced": ("Open trace_viewer and look at one step: several parts share the time.",),
-    "unknown": ("Mark steps in the program, then record again.",),
-}
-
-
-_LOWER_PRECISION = "On tensor-core hardware compute in bfloat16 or float16."
-# From this share of 16-bit compute on, that advice has been taken.
-_LOW_PRECISION_FRAC = 0.5
-_NEXT_FOR_COPIES = (
-    "Open trace_viewer at one step to see what is copied and what it waits for.",
-    "Keep on the devices what every step uses; copy the next batch while this one computes "
-    "(prefetch to device, pinned memory).",
-)
-
-
-def next_steps(verdict: StepVerdict, framework: str = "") -> tuple[str, ...]:
-    """Where to look next, and what usually helps, in the words of a framework ("" of all)."""
-    if verdict.is_memory_alone:
-        return ("Open memory_profile: what is in use at the peak, by line, op and module.",)
-    if verdict.bound_by == "unknown" and verdict.python:
-        return ("Open step_account: the functions of the program, with their callers and lines.",)
-    advice = list(_NEXT_FOR_COPIES if verdict.is_copies else _NEXT[verdict.bound_by])
-    if verdict.bound_by == "device" and verdict.low_precision_frac < _LOW_PRECISION_FRAC:
-        advice.append(_LOWER_PRECISION)
-    if verdict.bound_by == "unknown" and verdict.is_marked:
-        advice = [
-            "Record the host and its devices, too: this recording holds nothing but the steps."
-        ]
-    if verdict.bound_by == "host" and not verdict.has_host:
-        advice = ["Record the host, too: what launches work shows why the device waits."]
-    elif verdict.bound_by == "host" and not verdict.has_ops:
-        advice = ["Open step_account: ranges of the program and calls of the system, by time."]
-    elif verdict.bound_by == "host" and not verdict.has_device:
-        parts = verdict.breakdown_ms
-        if parts["host_wait"] + parts["other"] > parts["host_compute"]:
-            advice[0] = (
-                "Open step_account: what ran, or was waited for, while no op did, as far as it "
-                "was recorded."
-            )
-        advice[1] = "This run used no accelerator: the CPU's ops are the device work."
-    if verdict.steps and not verdict.is_marked:
-        advice.append("Steps were not marked; mark them for exact step times.")
-    key = key_of(framework)
-    return tuple(said for one in advice if (said := chosen(one, key)))

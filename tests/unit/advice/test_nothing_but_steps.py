@@ -21,7 +21,7 @@ def test_nobody_is_told_to_mark_steps_that_are_marked() -> None:
     overview = asked().result("overview_page")
     assert overview.bound_by == "unknown"
     assert overview.steps.source == "markers"
-    assert not any("Mark steps" in text for text in overview.next_steps)
+    assert not any("Mark steps" in text for text in overview.completeness.notes)
 
 
 def test_ops_that_took_no_time_are_not_the_ones_with_the_most() -> None:

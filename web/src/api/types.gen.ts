@@ -2699,7 +2699,6 @@ export interface OverviewPage extends ResultBody {
   readonly op_shares: OpShares;
   readonly environment: Environment;
   readonly completeness: Completeness;
-  readonly next_steps: readonly string[];
   readonly recorded: readonly string[];
   readonly top_ops: TableOf<TopOpRow>;
   readonly step_table: TableOf<OverviewPageStepRow>;

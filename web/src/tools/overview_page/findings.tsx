@@ -1,4 +1,4 @@
-/** All findings as a tree of causes, the rules that found nothing, and where to look next. */
+/** All findings as a tree of causes, and the rules that found nothing. */
 
 import type { AdviceInfo, Finding } from "../../api/types.gen.ts";
 import { duration, plural, roughly } from "../../base/format.ts";
@@ -20,7 +20,7 @@ interface FindingsProps extends OverviewProps {
 }
 
 export function Findings(props: FindingsProps) {
-  const { advice, findings, whole, result } = props;
+  const { advice, findings, whole } = props;
   const tree = causeTree(findings);
   const all: AdviceInfo | null = typeof advice === "string" ? null : advice;
   return (
@@ -32,18 +32,6 @@ export function Findings(props: FindingsProps) {
       {tree.length > 0 && <Branches {...props} branches={tree} level={1} />}
       {tree.length === 0 && all && <NothingFound {...props} />}
       {all && <OtherRules advice={all} />}
-      {advice !== "waiting" && result.next_steps.length > 0 && (
-        <>
-          <h3>Where to look next</h3>
-          <ul class="next-steps">
-            {result.next_steps.map((step) => (
-              <li key={step}>
-                <Prose {...props} text={step} />
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
     </section>
   );
 }

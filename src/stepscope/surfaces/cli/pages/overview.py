@@ -55,10 +55,6 @@ def _write_all(page: Page, result: OverviewPage, top: int | None) -> None:
     page.heading("What to change")
     findings(page, result.findings, _FINDINGS)
     page.text("All findings: stepscope advise", style="dim")
-    if result.next_steps:
-        page.heading("Look next at")
-        for step in result.next_steps:
-            page.text(clean(step), lead="  → ")
     _environment(page, result)
 
 
