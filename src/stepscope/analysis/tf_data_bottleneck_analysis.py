@@ -28,7 +28,7 @@ from stepscope.verdicts.tf_data import (
     stage_of,
     waiting,
 )
-from stepscope.verdicts.tf_data_changes import SAID, Change, changes, stage_kind, suggestion
+from stepscope.verdicts.tf_data_changes import SAID, Change, changes, stage_kind
 
 PipelineVerdict = Literal["input_bound", "healthy", "no_activity"]
 
@@ -160,7 +160,6 @@ class Bottleneck:
         max_latency_us: Longest counted call of the pipeline.
         wait_frac: Share of ``wait_of`` that the program waits for the pipeline.
         wait_of: Base of ``wait_frac``.
-        suggestion: Recommended change, in words.
         wait_us: Mean wait per call.
         parallelism: Maximum number of parallel calls of it.
         cores: Cores that tf.data may use; None if not recorded.
@@ -192,7 +191,6 @@ class Bottleneck:
     max_latency_us: float
     wait_frac: float
     wait_of: str
-    suggestion: str
     wait_us: float = nan
     parallelism: int = 1
     cores: int | None = None
@@ -328,7 +326,6 @@ def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]
         max_latency_us=us(int(judged.duration_ps[judged.judged].max())),
         wait_frac=judged.wait_frac,
         wait_of=judged.period_of,
-        suggestion=suggestion(long_name),
     )
     stage = stage_of(worst.host, pipeline, judged)
     found: tuple[Change, ...] = ()
@@ -339,7 +336,6 @@ def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]
             wait_us=us(stage.wait),
             element_us=us(stage.own_frac * stage.produce * stage.parallelism / stage.elements),
             **{name: getattr(stage, name) for name in SAID},
-            suggestion=suggestion(long_name, is_random=stage.is_random),
         )
     period = judged.period_ps
     return bottleneck, tuple(
@@ -371,7 +367,6 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
             f"The bottleneck is {bottleneck.iterator} ({bottleneck.long_name}): "
             f"{time_words(bottleneck.self_time_us / 1e3)} of each call, "
             f"{bottleneck.self_time_frac:.0%} of the wait.",
-            bottleneck.suggestion,
         )
     if latency <= us(SLOW_PS):
         return (

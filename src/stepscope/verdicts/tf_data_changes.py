@@ -68,54 +68,6 @@ _KINDS: dict[StageKind, tuple[str, ...]] = {
 }  # fmt: skip
 _KIND_OF = {name: kind for kind, members in _KINDS.items() for name in members}
 
-_SUGGESTION: dict[StageKind, str] = {
-    StageKind.SOURCE: (
-        "{leaf} reads too slowly. Keep the data near (local disk or the same region), read many "
-        "files at once with interleave(num_parallel_calls=tf.data.AUTOTUNE), and cache() what "
-        "fits in memory."
-    ),
-    StageKind.PYTHON_SOURCE: (
-        "The Python generator is too slow. One Python thread makes every element: write the data "
-        "as TFRecord files, yield whole batches, or interleave several generators."
-    ),
-    StageKind.DEVICE_FEED: (
-        "This pipeline only carries batches from the host's pipeline to a device, and it waits "
-        "for the host. Look at the Host pipelines; if there are none, record longer."
-    ),
-    StageKind.DATA_SERVICE: (
-        "The tf.data service delivers too slowly: profile its workers and add more of them."
-    ),
-    StageKind.REMOTE: "The remote source delivers too slowly: profile the host it runs on.",
-    StageKind.MAP: (
-        "The function of {leaf} is too slow. Run it in parallel with "
-        "map(…, num_parallel_calls=tf.data.AUTOTUNE), map whole batches instead of elements, "
-        "cache() its results if they do not change, and replace Python by TensorFlow ops."
-    ),
-    StageKind.INTERLEAVE: (
-        "{leaf} makes, opens or reads the datasets that it joins too slowly. Where each is a file: "
-        "interleave(cycle_length=…, num_parallel_calls=tf.data.AUTOTUNE). Where each is small: "
-        "make whole batches instead. Look at the function that makes each of them."
-    ),
-    StageKind.SEQUENTIAL: (
-        "{leaf} works on one element after the other. Run several copies of the pipeline over "
-        "shards of the data with interleave(num_parallel_calls=tf.data.AUTOTUNE), or cache() "
-        "its result."
-    ),
-    StageKind.HAND_OVER: (
-        "Data was ready, but its hand-over took long: threads woke up late, or waited for Python's "
-        "lock where a function in the pipeline is Python. Leave cores to the program: set "
-        "options.threading.private_threadpool_size, or use fewer parallel calls."
-    ),
-    StageKind.BUFFER: (
-        "{leaf} hands on what its upstream gives. If it was filling its buffer, record after the "
-        "first steps; else use a smaller buffer or smaller elements (shuffle before decoding)."
-    ),
-    StageKind.OTHER: (
-        "{leaf} takes the most time of the pipeline. Run several copies over shards with "
-        "interleave(num_parallel_calls=tf.data.AUTOTUNE), or cache() its result."
-    ),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -219,17 +171,6 @@ def stage_kind(long_name: str) -> StageKind:
         return StageKind.DEVICE_FEED
     name = _VERSION.sub("", long_name.rpartition("::")[2])
     return _KIND_OF.get(name, StageKind.OTHER)
-
-
-def suggestion(long_name: str, *, is_random: bool = False) -> str:
-    """What to do about this iterator, in words.
-
-    Args:
-        long_name: The iterator.
-        is_random: Whether its functions draw random numbers, which a cache would repeat.
-    """
-    words = _SUGGESTION[stage_kind(long_name)].format(leaf=long_name.rpartition("::")[2])
-    return words.replace("cache() its results if they do not change, ", "") if is_random else words
 
 
 def changes(stage: Stage) -> tuple[Change, ...]:

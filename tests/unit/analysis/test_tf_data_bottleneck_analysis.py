@@ -364,7 +364,6 @@ def test_random_numbers_are_those_of_the_last_function() -> None:
     alone = analysis.bottleneck
     assert alone is not None
     assert alone.is_random
-    assert "cache" not in alone.suggestion
     caches = {one.applies for one in analysis.knobs if one.knob == "cache"}
     assert caches == {False}
 

@@ -491,7 +491,6 @@ export interface Bottleneck {
   readonly max_latency_us: number | null;
   readonly wait_frac: number | null;
   readonly wait_of: string;
-  readonly suggestion: string;
   readonly wait_us: number | null;
   readonly parallelism: number;
   readonly cores: number | null;

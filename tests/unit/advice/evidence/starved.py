@@ -20,7 +20,6 @@ SERIAL = Bottleneck(
     max_latency_us=70_000,
     wait_frac=0.6,
     wait_of="time between calls",
-    suggestion="",
     wait_us=60_000,
     parallelism=1,
     cores=4,

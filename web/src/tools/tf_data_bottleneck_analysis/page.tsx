@@ -89,11 +89,9 @@ function gainText({ gain_us: gain, gain_frac: share }: Knob): string {
 }
 
 function WhatToChange(props: TfDataProps) {
-  const { bottleneck, knobs, summary, session } = props.result;
-  if (!bottleneck) return null;
+  const { knobs, session } = props.result;
+  if (knobs.length === 0) return null;
   const gains = knobs.filter((knob) => knob.applies && (knob.gain_us ?? 0) > 0);
-  const said = summary.some((text) => text.includes(bottleneck.suggestion));
-  if (said && knobs.length === 0) return null;
   return (
     <section class="nested-gap">
       {gains.length > 0 ? (
@@ -114,12 +112,7 @@ function WhatToChange(props: TfDataProps) {
       ) : (
         <h2>What to change</h2>
       )}
-      {!said && (
-        <p class="prose">
-          <Prose {...props} text={bottleneck.suggestion} />
-        </p>
-      )}
-      {knobs.length > 0 && <Knobs {...props} knobs={knobs} />}
+      <Knobs {...props} knobs={knobs} />
     </section>
   );
 }
