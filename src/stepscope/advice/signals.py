@@ -66,7 +66,6 @@ def tf_data(results: Results) -> Facts | Silence | Unknown:
     gains = {
         f"gain_{one.knob}_ms": nan if one.gain_frac is None else min(one.gain_frac * step, wait)
         for one in found.knobs
-        if one.applies
     }
     limit = thresholds()
     overhead_us = limit["cheap_call_us"] * (1 if stage.overhead_frac is not None else 5)

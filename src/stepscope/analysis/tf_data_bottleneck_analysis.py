@@ -125,20 +125,18 @@ class OpRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """One change to the pipeline and what it is predicted to gain.
+    """One change to the pipeline that applies, and its predicted gain.
 
     Attributes:
         knob: prefetch, num_parallel_calls, cache, vectorised_map, interleave, early_shard,
-            early_filter, threads, native_function, packed_files or offline.
-        applies: Whether the change would help here.
+            early_filter, threads, native_function, packed_files, whole_batches or offline.
         gain_us: Predicted decrease of the wait per call; None if it cannot be predicted.
         gain_frac: Predicted decrease as a share of the time between calls.
         change: Code to write.
-        note: Assumption of the prediction, or why the change does not apply.
+        note: Assumption of the prediction.
     """
 
     knob: str
-    applies: bool
     gain_us: float | None
     gain_frac: float | None
     change: str
@@ -341,7 +339,6 @@ def _explain(worst: _Found | None) -> tuple[Bottleneck | None, tuple[Knob, ...]]
     return bottleneck, tuple(
         Knob(
             knob=one.knob,
-            applies=one.applies,
             gain_us=None if one.gain is None else us(one.gain),
             gain_frac=None if one.gain is None or not period else one.gain / period,
             change=one.change,

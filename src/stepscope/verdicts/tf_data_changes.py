@@ -10,6 +10,7 @@ in between.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from math import nan
@@ -128,11 +129,6 @@ class Stage:
     maker: str = ""
 
     @property
-    def runs_python(self) -> bool:
-        """Whether its functions are Python, in part at least."""
-        return self.python_frac > 0
-
-    @property
     def produce(self) -> float:
         """Time to make a batch."""
         return self.wait + (self.compute if self.runs_ahead else 0.0)
@@ -147,19 +143,17 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One knob: whether it applies here, what it can gain per call, how to turn it.
+    """One knob that would change something here: what it can gain per call, how to turn it.
 
     Attributes:
         knob: prefetch, num_parallel_calls, cache, vectorised_map, interleave, early_shard,
             early_filter, threads, native_function, packed_files, whole_batches or offline.
-        applies: Whether it would change anything.
         gain: Predicted decrease of the wait per call; None where it cannot be predicted.
         change: What to write.
-        note: Under which assumption, or why it does not apply.
+        note: Under which assumption.
     """
 
     knob: str
-    applies: bool
     gain: float | None
     change: str
     note: str
@@ -174,73 +168,118 @@ def stage_kind(long_name: str) -> StageKind:
 
 
 def changes(stage: Stage) -> tuple[Change, ...]:
-    """Every knob with its predicted gain, largest first; knobs that do not apply last."""
-    if stage_kind(stage.long_name) in (StageKind.DEVICE_FEED, StageKind.HAND_OVER):
+    """Every knob that applies with its predicted gain, largest first."""
+    kind = stage_kind(stage.long_name)
+    if kind in (StageKind.DEVICE_FEED, StageKind.HAND_OVER):
         return ()
-    found = [_prefetch(stage), _parallel(stage), _cache(stage), _vectorise(stage)]
-    found += [_interleave(stage), _early_shard(stage), _early_filter(stage), _threads(stage)]
-    found += [_native_function(stage), _packed_files(stage), _whole_batches(stage)]
-    found += [_offline(stage)]
-    return tuple(sorted(found, key=lambda one: (not one.applies, -(one.gain or 0.0))))
+    found = [*_of_any(stage), *(_of_map(stage) if kind is StageKind.MAP else _of_others(stage))]
+    return tuple(sorted(found, key=lambda one: -(one.gain or 0.0)))
 
 
-def _prefetch(stage: Stage) -> Change:
-    change = "dataset = dataset.prefetch(tf.data.AUTOTUNE)  # as the last stage"
-    if stage.runs_ahead:
-        note = "The pipeline runs ahead of the program already."
-        return Change("prefetch", False, 0.0, change, note)
-    note = "The next batch is made while the program computes on the current one."
-    return Change("prefetch", True, min(stage.wait, stage.compute), change, note)
+# A filter that keeps more than this hardly matters, wherever it is.
+_KEEPS_MOST_FRAC = 0.8
+# From this many on per batch, datasets are a way to slice and not the files of the data.
+MANY_DATASETS = 16
+# Share of the time of a dataset that making and asking it costs where no op in it was recorded.
+_DATASET_OVERHEAD_FRAC = 0.7
 
 
-def _parallel(stage: Stage) -> Change:
-    change = "map(function, num_parallel_calls=tf.data.AUTOTUNE)"
-    if stage_kind(stage.long_name) is not StageKind.MAP:
-        note = "The bottleneck applies no function to elements."
-        return Change("num_parallel_calls", False, 0.0, change, note)
+def _of_any(stage: Stage) -> Iterator[Change]:
+    """Changes to where and how often elements are made, whatever makes them."""
+    if not stage.runs_ahead:
+        yield Change(
+            "prefetch",
+            min(stage.wait, stage.compute),
+            "dataset = dataset.prefetch(tf.data.AUTOTUNE)  # as the last stage",
+            "The next batch is made while the program computes on the current one.",
+        )
+    if not stage.has_cache and not stage.is_random:
+        leaf = stage.long_name.rpartition("::")[2]
+        yield Change(
+            "cache",
+            stage.gain(0.0, 0.0),
+            f"insert .cache() after {leaf}, before shuffling and random augmentation",
+            "From the second pass over the data on, if the results fit in memory and are the same "
+            "in every pass.",
+        )
+    if stage.shards > 1:
+        yield Change(
+            "early_shard",
+            stage.gain(1 / stage.shards, 1 / stage.shards),
+            "files.shard(num_shards, index) first, then read and map",
+            f"Only one of {stage.shards} elements that are made now is kept.",
+        )
+    if stage.kept_frac < _KEEPS_MOST_FRAC:
+        yield Change(
+            "early_filter",
+            stage.gain(stage.kept_frac, stage.kept_frac),
+            "dataset.filter(keep).map(function)  # instead of map(function).filter(keep)",
+            f"It keeps {stage.kept_frac:.0%} of what is made now, if what it asks is known before: "
+            "a label, a name, a length.",
+        )
+    if stage.datasets >= MANY_DATASETS:
+        is_below = stage.maker.startswith(f"{stage.long_name}::")
+        # Its own functions say nothing of what hands it its elements.
+        known = None if is_below else stage.overhead_frac
+        overhead = _DATASET_OVERHEAD_FRAC if known is None else known
+        left = 1 - overhead * (1 - 1 / stage.datasets)
+        yield Change(
+            "whole_batches",
+            stage.gain(1.0 if is_below else left, left),
+            "starts.batch(n).map(lambda s: tf.gather(data, s[:, None] + tf.range(length)))  "
+            "# instead of window(…).flat_map(…).batch(n)",
+            f"One call per batch instead of {stage.datasets:.0f} datasets of their own.",
+        )
+
+
+def _of_map(stage: Stage) -> Iterator[Change]:
+    """Changes to a function that a map calls."""
     cores = stage.cores or _CORES
-    if stage.parallelism >= cores:
-        note = f"It runs {stage.parallelism} calls at once on {cores} cores already."
-        return Change("num_parallel_calls", False, 0.0, change, note)
-    note = f"From {stage.parallelism} to {cores} calls at once, if they do not hinder each other."
-    if stage.runs_python:
-        note += " The function is Python: only time outside its lock (sleep, I/O) runs in parallel."
-    gain = stage.gain(stage.parallelism / cores)
-    return Change("num_parallel_calls", True, gain, change, note)
-
-
-def _cache(stage: Stage) -> Change:
-    leaf = stage.long_name.rpartition("::")[2]
-    change = f"insert .cache() after {leaf}, before shuffling and random augmentation"
-    if stage.has_cache:
-        return Change("cache", False, 0.0, change, "Its results are cached already.")
-    if stage.is_random:
-        note = "It draws random numbers: a cache would repeat them in every pass."
-        return Change("cache", False, 0.0, change, note)
-    note = (
-        "From the second pass over the data on, if the results fit in memory and are the same "
-        "in every pass."
+    if stage.parallelism < cores:
+        note = (
+            f"From {stage.parallelism} to {cores} calls at once, if they do not hinder each other."
+        )
+        if stage.python_frac > 0:
+            note += " The function is Python: only time outside its lock (sleep, I/O) is parallel."
+        change = "map(function, num_parallel_calls=tf.data.AUTOTUNE)"
+        yield Change("num_parallel_calls", stage.gain(stage.parallelism / cores), change, note)
+    if stage.batches and stage.elements > 1:
+        gain, note = None, "How much of its time is overhead per element is not recorded."
+        if stage.overhead_frac is not None:
+            gain = stage.gain(1 - stage.overhead_frac * (1 - 1 / stage.elements))
+            note = (
+                f"One call per batch instead of {stage.elements:.0f}: only the "
+                f"{stage.overhead_frac:.0%} of its time outside the function's ops is counted as "
+                "gain."
+            )
+        change = "dataset.batch(n).map(function_of_a_batch)  # instead of map(...).batch(n)"
+        yield Change("vectorised_map", gain, change, note)
+    wanted = min(stage.parallelism, cores)
+    if stage.threads is not None and stage.threads < wanted:
+        yield Change(
+            "threads",
+            stage.gain(stage.threads / wanted),
+            "options.threading.private_threadpool_size = 0  # as many threads as cores",
+            f"{wanted} calls could run at once on {cores} cores, on {stage.threads} thread(s).",
+        )
+    if stage.python_frac > 0:
+        yield _native_function(stage, stage.python_frac)
+    if stage.read_frac:
+        yield Change(
+            "packed_files",
+            stage.gain(1 - stage.read_frac),
+            "pack the elements into a few TFRecord files and read those one after the other",
+            "If reading ahead hides what reading files one by one costs.",
+        )
+    yield Change(
+        "offline",
+        stage.gain(0.0),
+        "do it once, offline, and store the results; or do it on the device",
+        "If reading the results costs nothing.",
     )
-    return Change("cache", True, stage.gain(0.0, 0.0), change, note)
 
 
-def _vectorise(stage: Stage) -> Change:
-    change = "dataset.batch(n).map(function_of_a_batch)  # instead of map(...).batch(n)"
-    is_map = stage_kind(stage.long_name) is StageKind.MAP
-    if not is_map or not stage.batches or stage.elements <= 1:
-        note = "The bottleneck is not a map of single elements before a batch."
-        return Change("vectorised_map", False, 0.0, change, note)
-    if stage.overhead_frac is None:
-        note = "How much of its time is overhead per element is not recorded."
-        return Change("vectorised_map", True, None, change, note)
-    left = 1 - stage.overhead_frac * (1 - 1 / stage.elements)
-    note = (
-        f"One call per batch instead of {stage.elements:.0f}: only the {stage.overhead_frac:.0%} "
-        "of its time outside the function's ops is counted as gain."
-    )
-    return Change("vectorised_map", True, stage.gain(left), change, note)
-
-
+# Kinds of stages that several copies of the pipeline, over parts of the data, make faster.
 _INTERLEAVED = (
     StageKind.SOURCE,
     StageKind.PYTHON_SOURCE,
@@ -250,112 +289,26 @@ _INTERLEAVED = (
 )
 
 
-def _interleave(stage: Stage) -> Change:
-    change = (
-        "files.interleave(open_and_process, cycle_length=tf.data.AUTOTUNE, "
-        "num_parallel_calls=tf.data.AUTOTUNE)"
-    )
-    kind = stage_kind(stage.long_name)
-    cores = stage.cores or _CORES
-    if kind not in _INTERLEAVED:
-        note = "The bottleneck is a function over elements: see num_parallel_calls."
-        return Change("interleave", False, 0.0, change, note)
-    note = f"{cores} inputs at once, if the data is in several files or shards."
-    left = 1 / cores
-    return Change("interleave", True, stage.gain(left, left), change, note)
-
-
-def _early_shard(stage: Stage) -> Change:
-    change = "files.shard(num_shards, index) first, then read and map"
-    if stage.shards <= 1:
-        return Change("early_shard", False, 0.0, change, "No shard comes after the bottleneck.")
-    left = 1 / stage.shards
-    note = f"Only one of {stage.shards} elements that are made now is kept."
-    return Change("early_shard", True, stage.gain(left, left), change, note)
-
-
-# A filter that keeps more than this hardly matters, wherever it is.
-_KEEPS_MOST_FRAC = 0.8
-
-
-def _early_filter(stage: Stage) -> Change:
-    change = "dataset.filter(keep).map(function)  # instead of map(function).filter(keep)"
-    if not stage.kept_frac < _KEEPS_MOST_FRAC:
-        note = "No filter throws away much of what a map makes."
-        return Change("early_filter", False, 0.0, change, note)
-    left = stage.kept_frac
-    note = (
-        f"It keeps {left:.0%} of what is made now, if what it asks is known before: a label, a "
-        "name, a length."
-    )
-    return Change("early_filter", True, stage.gain(left, left), change, note)
-
-
-def _threads(stage: Stage) -> Change:
-    change = "options.threading.private_threadpool_size = 0  # as many threads as cores"
-    wanted = min(stage.parallelism, stage.cores or _CORES)
-    if stage_kind(stage.long_name) is not StageKind.MAP or stage.threads is None:
-        note = "The bottleneck's functions do not run on tf.data's pool of threads."
-        return Change("threads", False, 0.0, change, note)
-    if stage.threads >= wanted:
-        note = f"{stage.threads} threads are enough for {wanted} calls at once."
-        return Change("threads", False, 0.0, change, note)
-    note = f"{wanted} calls could run at once on {stage.cores} cores, on {stage.threads} thread(s)."
-    return Change("threads", True, stage.gain(stage.threads / wanted), change, note)
-
-
-def _native_function(stage: Stage) -> Change:
-    change = "write the function in TensorFlow ops, so that it runs on all cores"
-    kind = stage_kind(stage.long_name)
+def _of_others(stage: Stage) -> Iterator[Change]:
+    """Changes to what reads, generates, joins or orders elements."""
+    kind, cores = stage_kind(stage.long_name), stage.cores or _CORES
+    if kind in _INTERLEAVED:
+        yield Change(
+            "interleave",
+            stage.gain(1 / cores, 1 / cores),
+            "files.interleave(open_and_process, cycle_length=tf.data.AUTOTUNE, "
+            "num_parallel_calls=tf.data.AUTOTUNE)",
+            f"{cores} inputs at once, if the data is in several files or shards.",
+        )
     if kind is StageKind.PYTHON_SOURCE:
-        share = 1.0
-    elif kind is StageKind.MAP and stage.runs_python:
-        share = stage.python_frac
-    else:
-        return Change("native_function", False, 0.0, change, "The bottleneck runs no Python.")
+        yield _native_function(stage, 1.0)
+
+
+def _native_function(stage: Stage, python_frac: float) -> Change:
     cores = stage.cores or _CORES
-    note = f"If it is not slower than Python on one core, and runs on all {cores}."
-    return Change("native_function", True, stage.gain(1 - share * (1 - 1 / cores)), change, note)
-
-
-def _packed_files(stage: Stage) -> Change:
-    change = "pack the elements into a few TFRecord files and read those one after the other"
-    if not stage.read_frac or stage_kind(stage.long_name) is not StageKind.MAP:
-        note = "The bottleneck's functions read no files."
-        return Change("packed_files", False, 0.0, change, note)
-    note = "If reading ahead hides what reading files one by one costs."
-    return Change("packed_files", True, stage.gain(1 - stage.read_frac), change, note)
-
-
-# From this many on per batch, datasets are a way to slice and not the files of the data.
-MANY_DATASETS = 16
-# Share of the time of a dataset that making and asking it costs where no op in it was recorded.
-_DATASET_OVERHEAD_FRAC = 0.7
-
-
-def _whole_batches(stage: Stage) -> Change:
-    change = (
-        "starts.batch(n).map(lambda s: tf.gather(data, s[:, None] + tf.range(length)))  "
-        "# instead of window(…).flat_map(…).batch(n)"
+    return Change(
+        "native_function",
+        stage.gain(1 - python_frac * (1 - 1 / cores)),
+        "write the function in TensorFlow ops, so that it runs on all cores",
+        f"If it is not slower than Python on one core, and runs on all {cores}.",
     )
-    if not stage.datasets >= MANY_DATASETS:
-        note = "No dataset is made for every element."
-        return Change("whole_batches", False, 0.0, change, note)
-    overhead = stage.overhead_frac
-    if overhead is None:
-        overhead = _DATASET_OVERHEAD_FRAC
-    is_below = stage.maker.startswith(f"{stage.long_name}::")
-    if is_below:  # its own functions say nothing of what hands it its elements
-        overhead = _DATASET_OVERHEAD_FRAC
-    left = 1 - overhead * (1 - 1 / stage.datasets)
-    note = f"One call per batch instead of {stage.datasets:.0f} datasets of their own."
-    gain = stage.gain(1.0 if is_below else left, left)
-    return Change("whole_batches", True, gain, change, note)
-
-
-def _offline(stage: Stage) -> Change:
-    change = "do it once, offline, and store the results; or do it on the device"
-    if stage_kind(stage.long_name) is not StageKind.MAP:
-        note = "The bottleneck applies no function to elements."
-        return Change("offline", False, 0.0, change, note)
-    return Change("offline", True, stage.gain(0.0), change, "If reading the results costs nothing.")

@@ -73,11 +73,9 @@ def test_datasets_made_for_a_batch_are_counted(windows: int, applies: bool) -> N
     assert found.bottleneck is not None
     assert found.bottleneck.iterator == "FlatMap"
     assert found.bottleneck.datasets == windows
-    (knob,) = (one for one in found.knobs if one.knob == "whole_batches")
-    assert knob.applies == applies
-    assert knob.gain_us is not None
-    assert knob.gain_us <= found.bottleneck.wait_us
-    assert (knob.gain_us > 0.5 * found.bottleneck.wait_us) == applies
+    gains = [one.gain_us or 0 for one in found.knobs if one.knob == "whole_batches"]
+    assert len(gains) == applies
+    assert all(0.5 < gain / found.bottleneck.wait_us <= 1 for gain in gains)
 
 
 def filtered(keeps: int, *, is_mapped: bool = True) -> bytes:
@@ -104,10 +102,9 @@ def test_what_a_filter_throws_away_was_made_for_nothing(keeps: int, kept_frac: f
     found = analyze(filtered(keeps))
     assert found.bottleneck is not None
     assert found.bottleneck.kept_frac == pytest.approx(kept_frac)
-    (knob,) = (one for one in found.knobs if one.knob == "early_filter")
-    assert knob.applies == (kept_frac < 1)
-    assert knob.gain_us is not None
-    assert (knob.gain_us > 0.5 * found.bottleneck.wait_us) == (kept_frac < 1)
+    gains = [one.gain_us or 0 for one in found.knobs if one.knob == "early_filter"]
+    assert len(gains) == (kept_frac < 1)
+    assert all(gain > 0.5 * found.bottleneck.wait_us for gain in gains)
 
 
 def test_what_no_map_has_made_costs_nothing_to_throw_away() -> None:
@@ -136,7 +133,6 @@ def test_datasets_below_a_map_that_is_waited_for_are_counted_too() -> None:
     assert found.bottleneck.iterator == "Map"
     assert (found.bottleneck.datasets, found.bottleneck.maker[-12:]) == (32, "Map::FlatMap")
     (knob,) = (one for one in found.knobs if one.knob == "whole_batches")
-    assert knob.applies
     assert knob.gain_us is not None
     # What the map itself takes stays.
     assert 0 < knob.gain_us < found.bottleneck.wait_us

@@ -512,10 +512,9 @@ export interface Bottleneck {
   readonly kept_frac: number | null;
 }
 
-/** One change to the pipeline and what it is predicted to gain. */
+/** One change to the pipeline that applies, and its predicted gain. */
 export interface Knob {
   readonly knob: string;
-  readonly applies: boolean;
   readonly gain_us: number | null;
   readonly gain_frac: number | null;
   readonly change: string;

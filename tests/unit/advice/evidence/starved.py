@@ -42,7 +42,7 @@ def results(
     With ``host_cores`` the host computes the steps, else a device does.
     """
     knobs = tuple(
-        Knob(name, True, None if gain is None else gain * step_ms * 1e3, gain, "", "")
+        Knob(name, None if gain is None else gain * step_ms * 1e3, gain, "", "")
         for name, gain in gains.items()
     )
     overview = SimpleNamespace(

@@ -91,7 +91,7 @@ function gainText({ gain_us: gain, gain_frac: share }: Knob): string {
 function WhatToChange(props: TfDataProps) {
   const { knobs, session } = props.result;
   if (knobs.length === 0) return null;
-  const gains = knobs.filter((knob) => knob.applies && (knob.gain_us ?? 0) > 0);
+  const gains = knobs.filter((knob) => (knob.gain_us ?? 0) > 0);
   return (
     <section class="nested-gap">
       {gains.length > 0 ? (
@@ -125,7 +125,7 @@ function Knobs({ knobs, ...props }: TfDataProps & { readonly knobs: readonly Kno
       isNumeric={(column) => column === 1}
       rows={knobs.map((knob) => [
         knob.knob,
-        knob.applies ? gainText(knob) : "does not apply",
+        gainText(knob),
         <Prose {...props} text={knob.change} />,
         <Prose {...props} text={knob.note} />,
       ])}
