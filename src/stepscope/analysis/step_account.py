@@ -25,7 +25,12 @@ from stepscope.tables.memory.allocations import (
     type_with_most_bytes,
 )
 from stepscope.tables.parts import grouping
-from stepscope.tables.parts.gradients import repeated_gradients, unclaimed_gradients, unused_graph
+from stepscope.tables.parts.gradients import (
+    NeedlessGradients,
+    repeated_gradients,
+    unclaimed_gradients,
+    unused_graph,
+)
 from stepscope.tables.parts.replay import WhatIf, what_if
 from stepscope.tables.parts.series import Series, series, standard_error_ps
 from stepscope.tables.parts.shares import (
@@ -44,7 +49,6 @@ from stepscope.tables.steps.session import taking_part
 from stepscope.tables.traits.inside import LineWork
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from
 from stepscope.tables.traits.op_families import PRODUCTS, family_of
-from stepscope.verdicts.needless_gradients import NeedlessGradients, needless
 from stepscope.verdicts.other_threads import LockHolderRow, RivalRow, thread_tables
 from stepscope.verdicts.sentences import MANY, part_words
 
@@ -389,9 +393,9 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         recorder_ms=ms(sum(one.total_ps for one in made if one.kind == "recorder")) / count,
         events_ms=ms(longest.events_ps) / count,
         growth=None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op),
-        unused_gradients=needless(unused_graph(host, longest), count),
-        repeated_gradients=needless(repeated_gradients(host, longest), count),
-        unclaimed_gradients=needless(unclaimed_gradients(host, longest), count),
+        unused_gradients=unused_graph(host, longest),
+        repeated_gradients=repeated_gradients(host, longest),
+        unclaimed_gradients=unclaimed_gradients(host, longest),
         parts=parts,
         facts=facts,
         shares=shares,

@@ -8,7 +8,7 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.result import Advice
-from stepscope.verdicts.needless_gradients import NeedlessGradients
+from stepscope.tables.parts.gradients import NeedlessGradients
 from tests.unit.advice.test_largest_part import account, op
 
 BY_TASK = NeedlessGradients(

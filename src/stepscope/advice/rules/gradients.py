@@ -14,7 +14,7 @@ from stepscope.result import Finding, Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import StepAccount
-    from stepscope.verdicts.needless_gradients import NeedlessGradients
+    from stepscope.tables.parts.gradients import NeedlessGradients
 
 # Shares of the ops' time that preparing gradients takes: little in large ops, half in small ones.
 _PREPARED: Final = (0.05, 0.25, 0.6)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct, distinct_keys, rows_of, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.result import Place, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, Owner, site_of, time_by_family
@@ -41,32 +42,61 @@ from stepscope.tables.traits.updates import after_model
 
 
 @dataclass(frozen=True, slots=True)
-class GradientWork:
-    """Gradients that were prepared and never computed, computed again, or that nothing uses.
+class NeedlessGradients:
+    """Gradients that were prepared and never computed, computed again, or never used.
 
     Attributes:
-        time_ps: In the kept steps, of the ops whose gradients nothing computed, of all but the
-            first time that gradients were computed, or of passes for parameters that nothing
-            updates. Where shapes do not tell these, all are taken to cost as much.
-        ops: How many of these ops ran, or how many parameters get a gradient in a pass.
-        op: Of which name most of the time is.
-        place: The line of the program that most of it is called from, or is the gradient of; None
-            unknown.
-        times: How often those with most of the time are computed, on average.
-        updated: How many of the parameters the optimizers of a step update.
-        is_all: Whether no gradient at all was computed: what was recorded only infers.
+        time_ms: Per step, of the forward ops whose gradients nothing computed, of all but the
+            first time that gradients were computed, or of the gradients that nothing uses. Where
+            shapes do not tell these, all are taken to cost as much.
+        ops: How many of them, per step; or in how many parameters a backward pass ends.
+        times: How often each is computed; 0 where none is.
+        updated, is_all: Of parameters, how many are updated; whether nothing computes a gradient.
+        longest, function, file, line, caller: The op that most of their time is of, and where most
+            is called from; "" and None where no line was recorded.
     """
 
-    time_ps: int
-    ops: int
-    op: str
-    place: CallSite | None
-    times: float = 0.0
-    updated: int = 0
+    time_ms: float
+    ops: float
+    times: float
+    longest: str
+    function: str
+    file: str
+    line: int | None
+    caller: str
+    updated: float = 0.0
     is_all: bool = False
 
+    @property
+    def place(self) -> Place | None:
+        """Where most of it is called from; None where no line was recorded."""
+        if not self.function:
+            return None
+        return Place(self.function, self.file, self.line or 0, self.caller)
 
-def unused_graph(host: Host, found: Account) -> GradientWork | None:
+
+def _needless(
+    found: Account,
+    time_ps: int,
+    ops: int,
+    longest: str,
+    place: CallSite | None,
+    *,
+    times: float = 0.0,
+    updated: int = 0,
+    is_all: bool = False,
+) -> NeedlessGradients:
+    """Return such work per step; the number of updated parameters is of each step already."""
+    at, count = place or CallSite("", "", 0, ""), int(found.found.kept.sum())
+    line = at.line if at.file else None
+    each = ops if updated else ops / count
+    return NeedlessGradients(
+        ms(time_ps) / count, each, times, longest, at.function, at.file, line, at.caller, updated,
+        is_all,
+    )  # fmt: skip
+
+
+def unused_graph(host: Host, found: Account) -> NeedlessGradients | None:
     """None where every forward op on the loop's thread has its gradient, or needs none."""
     if found.line < 0:
         return None
@@ -83,13 +113,9 @@ def unused_graph(host: Host, found: Account) -> GradientWork | None:
     time = int(covered(*spans, start, end).sum())
     if time == 0:
         return None
-    return GradientWork(
-        time,
-        len(begin),
-        longest_name(host, rows, until - begin),
-        place_of(found.frames, *spans),
-        is_all=not numbered.backward.any(),
-    )
+    longest, place = longest_name(host, rows, until - begin), place_of(found.frames, *spans)
+    is_all = not numbered.backward.any()
+    return _needless(found, time, len(begin), longest, place, is_all=is_all)
 
 
 def _tells_of_backward(name: str) -> bool:
@@ -203,7 +229,7 @@ def _made_within(numbered: NumberedOps, mine: Bool) -> I64:
     return distinct(numbered.number[other][within])
 
 
-def repeated_gradients(host: Host, found: Account) -> GradientWork | None:
+def repeated_gradients(host: Host, found: Account) -> NeedlessGradients | None:
     """Return None if each is computed once, or gradients are differentiated: they are needed."""
     if differentiates_gradients(host):
         return None
@@ -229,7 +255,7 @@ def repeated_gradients(host: Host, found: Account) -> GradientWork | None:
     spent = sum_by_key(code[again], length, len(runs))
     times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
     name = longest_name(host, rows[which], length)
-    return GradientWork(time, len(which), name, place_of(found.frames, *spans), times)
+    return _needless(found, time, len(which), name, place_of(found.frames, *spans), times=times)
 
 
 def _of_torch(host: Host) -> tuple[I64, I64]:
@@ -270,7 +296,7 @@ class _Updates:
     shapes: dict[str, int]
 
 
-def unclaimed_gradients(host: Host, found: Account) -> GradientWork | None:
+def unclaimed_gradients(host: Host, found: Account) -> NeedlessGradients | None:
     """None where each parameter with a gradient may be updated, or nobody can tell."""
     steps = found.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
@@ -307,7 +333,7 @@ def unclaimed_gradients(host: Host, found: Account) -> GradientWork | None:
     name = longest_name(host, rows[shown], (until - begin)[shown])
     spent = int((until - begin)[sure].sum())
     place = _place(host, found, begin[sure], until[sure]) if spent >= HALF_FRAC * time else None
-    return GradientWork(time, got, name, place, updated=updates.number)
+    return _needless(found, time, got, name, place, updated=updates.number)
 
 
 def _updates(host: Host, start: I64, end: I64) -> _Updates | None:

@@ -6,7 +6,7 @@ import pytest
 
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.parts.gradients import GradientWork, unclaimed_gradients
+from stepscope.tables.parts.gradients import NeedlessGradients, unclaimed_gradients
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.test_account import host
@@ -14,7 +14,7 @@ from tests.unit.tables.account.test_account import host
 
 def found(
     thread: str, below: str = "", calls: str = "", update: str = "Adam", **events: Drawn
-) -> GradientWork | None:
+) -> NeedlessGradients | None:
     """Two steps of 1 ms: f is forward, w a gradient, g what ends in a parameter, O the update."""
     python = f'\n          "        {calls}' if calls else ""
     rows = "".join(f'\n          "        {row}' for row in below.split())
@@ -65,8 +65,8 @@ def test_what_ends_in_more_parameters_than_are_updated_is_for_nobody() -> None:
     assert some is not None
     assert (some.ops, some.updated) == (2, 1)
     # Half of the 400 µs of each backward pass, as no shape tells which half.
-    assert some.time_ps == 2 * 200_000_000
-    assert some.op == "autograd::engine::evaluate_function: MmBackward0"
+    assert some.time_ms == 0.2
+    assert some.longest == "autograd::engine::evaluate_function: MmBackward0"
     assert some.place is None
 
 
@@ -122,8 +122,8 @@ def test_shapes_tell_whose_gradients_nobody_takes_and_the_line_that_runs_them() 
         a=op("addcdiv_", "8, 8"),
     )
     assert some is not None
-    assert some.time_ps == 2 * 300_000_000  # two of conv's gradient, one of what ends in it
-    assert some.op == "autograd::engine::evaluate_function: ConvBackward0"
+    assert some.time_ms == 0.3  # two of conv's gradient, one of what ends in it
+    assert some.longest == "autograd::engine::evaluate_function: ConvBackward0"
     assert some.place is not None
     assert (some.place.function, some.place.line) == ("Teacher.forward", 30)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.parts.gradients import GradientWork, unused_graph
+from stepscope.tables.parts.gradients import NeedlessGradients, unused_graph
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 
 
-def found(thread: str, calls: str = "", **numbers: tuple[int, bool]) -> GradientWork | None:
+def found(thread: str, calls: str = "", **numbers: tuple[int, bool]) -> NeedlessGradients | None:
     """Two steps of 1 ms; each letter is an op with its number, and whether it is a gradient."""
     python = f'\n          "        {calls}' if calls else ""
     one = host(
@@ -40,8 +40,8 @@ def test_what_has_its_gradient_is_used() -> None:
 def test_a_number_that_no_gradient_carries_was_taken_for_nothing() -> None:
     graph = found("vvvff.bb..vvvff.bb..", v=(1, False), f=(2, False), b=(2, True), n=(3, False))
     assert graph is not None
-    assert (graph.time_ps, graph.ops, graph.place) == (600_000_000, 6, None)
-    assert graph.op == "aten/v:v" and not graph.is_all
+    assert (graph.time_ms, graph.ops, graph.place) == (0.3, 3, None)
+    assert graph.longest == "aten/v:v" and not graph.is_all
 
 
 def test_the_next_number_is_said_of_ops_that_take_none() -> None:
@@ -51,7 +51,7 @@ def test_the_next_number_is_said_of_ops_that_take_none() -> None:
 
 def test_inference_that_records_gradients_has_none_at_all() -> None:
     graph = found("vvww......vvww......", v=(1, False), w=(2, False))
-    assert graph is not None and graph.time_ps == 400_000_000
+    assert graph is not None and graph.time_ms == 0.2
     assert graph.is_all
 
 
@@ -100,7 +100,7 @@ def test_an_op_that_drops_one_of_its_parts_is_used_for_the_others() -> None:
     assert made is not None
     graph = unused_graph(one, made)
     assert graph is not None
-    assert (graph.time_ps, graph.op) == (200_000_000, "aten/mT:mT")
+    assert (graph.time_ms, graph.longest) == (0.1, "aten/mT:mT")
 
 
 def test_it_is_where_most_of_its_time_is_called_from() -> None:
