@@ -33,7 +33,7 @@ from stepscope.tables.account.waits import (
     waited_for,
 )
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.interval_overlap import covered, span_at
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.thresholds import GROWN, LARGE, LONG_WAIT_PS, SEVERAL, VERY_LARGE
 from stepscope.tables.python.carriers import below_carriers
@@ -187,8 +187,8 @@ def _of_the_like(gaps: _Gaps, calls: Frames) -> I64:
     It leaves each kind of gap the shares that looks into them have; -1 where nobody looked.
     """
     looks, owner = calls.looks()
-    gap = np.searchsorted(gaps.start_ps, looks, side="right") - 1
-    inside = (gap >= 0) & (looks < gaps.end_ps[np.maximum(gap, 0)]) & (owner >= 0)
+    gap = span_at(gaps.start_ps, gaps.end_ps, looks)
+    inside = (gap >= 0) & (owner >= 0)
     gap, seen = gap[inside], owner[inside]
     if len(gap) == 0:
         return np.full(len(gaps.key), -1, dtype=np.int64)
@@ -232,9 +232,8 @@ def growth(said: Native | None, steps: HostSteps) -> Growth | None:
     if said is None or len(start) < (SEVERAL - 1) or steps.markers.is_window:
         return None
     ops = np.flatnonzero(np.isin(said.kind, (OP, DISPATCH)) & (said.label >= 0))
-    step = np.searchsorted(start, said.start_ps[ops], side="right") - 1
-    inside = (step >= 0) & (said.start_ps[ops] < end[np.maximum(step, 0)])
-    ops, step = ops[inside], step[inside]
+    step = span_at(start, end, said.start_ps[ops])
+    ops, step = ops[step >= 0], step[step >= 0]
     count = np.bincount(step, minlength=len(start))
     more = np.diff(count)
     usual = float(np.median(more))
@@ -462,7 +461,7 @@ def _moments(
     if said is not None and calls is not None and calls.is_sampled:
         place_by_looks(said, calls, event, begin, until, call)
     kind, item, place, waits = _owners(said, calls, event, call)
-    busy = _within(work.busy_start_ps, work.busy_end_ps, begin)
+    busy = span_at(work.busy_start_ps, work.busy_end_ps, begin) >= 0
     passive = waits & np.isin(kind, (of_native.FRAME, of_native.WAIT))
     waiting, to_the_end = ends_with_work(calls, call, work, (int(start[0]), int(end[-1])))
     waits |= waiting
@@ -484,7 +483,7 @@ def _moments(
         _hand_over(kind, item, begin, until, event, said, len(start))
         _wait_elsewhere(kind, item, begin, said)
     # A call that builds its function compiles, except while an op of it runs.
-    traced = _within(*tracing, begin) & ~np.isin(kind, (RECORDING, of_native.COMPILE))
+    traced = (span_at(*tracing, begin) >= 0) & ~np.isin(kind, (RECORDING, of_native.COMPILE))
     item[traced & np.isin(kind, (GAP, PYTHON, FRAMEWORK_CALL))] = -1
     kind[traced], waits[traced] = of_native.COMPILE, False
     gap, gaps = gap_names(kind == GAP, kind, event, said)
@@ -505,8 +504,8 @@ def _cut(
     for one in parted:
         cuts += [] if one is None else [one.start_ps, one.end_ps]
     times = distinct(np.concatenate(cuts))
-    step = (np.searchsorted(start, times[:-1], side="right") - 1).astype(np.int32)
-    inside = (step >= 0) & (times[:-1] < end[np.maximum(step, 0)])
+    step = span_at(start, end, times[:-1]).astype(np.int32)
+    inside = step >= 0
     return times[:-1][inside], times[1:][inside], step[inside]
 
 
@@ -514,15 +513,6 @@ def _at(one: Moments | None, begin: I64) -> I32:
     if one is None:
         return np.broadcast_to(np.int32(-1), len(begin))
     return one.at(begin).astype(np.int32)
-
-
-def _within(start: I64, end: I64, moments: I64) -> Bool:
-    """Which moments lie in one of some disjoint ascending spans."""
-    if len(start) == 0:
-        return np.zeros(len(moments), dtype=bool)
-    at = np.searchsorted(start, moments, side="right") - 1
-    inside: Bool = (at >= 0) & (moments < end[np.maximum(at, 0)])
-    return inside
 
 
 def _owners(

@@ -11,6 +11,7 @@ import numpy as np
 from stepscope.columns import distinct_keys, rows_of, sum_labels, sweep_pieces, union_spans
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I32, I64, U8, Bool
+from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
 from stepscope.tables.core.op_scopes import layer_of, routine_of, scopes_of
 from stepscope.tables.core.presence import entries_shaped
@@ -133,9 +134,7 @@ def only_exchanges(work: Compute, at_ps: I64) -> Bool | None:
         return None
     others = ~np.asarray([False, *kinds])[work.label]
     start, end = union_spans(work.start_ps[others], work.end_ps[others])
-    last = np.searchsorted(start, at_ps, side="right") - 1
-    alone: Bool = (last < 0) | (at_ps >= np.append(end, 0)[last])
-    return alone
+    return span_at(start, end, at_ps) < 0
 
 
 def spent_in(work: Compute, start_ps: I64, end_ps: I64) -> tuple[I32, U8, I64]:

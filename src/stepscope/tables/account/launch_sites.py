@@ -15,6 +15,7 @@ from stepscope.columns import distinct_keys, sum_by_key
 from stepscope.columns.space import F64, I64
 from stepscope.tables.account.account import COMPUTED, Account
 from stepscope.tables.account.owners import Owner, site_of
+from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.profile import Host
 from stepscope.tables.device.events import device_events
 from stepscope.tables.python.frames import Frames
@@ -79,9 +80,8 @@ def _sites(host: Host, found: Account, calls: Frames, things: list[int]) -> _Sit
     mine = np.flatnonzero(np.isin(work.label, things))
     start = found.found.start_ps[found.found.kept]
     end = found.found.end_ps[found.found.kept]
-    step = np.searchsorted(start, work.start_ps[mine], side="right") - 1
-    inside = (step >= 0) & (work.start_ps[mine] < end[np.maximum(step, 0)])
-    mine, step = mine[inside], step[inside]
+    step = span_at(start, end, work.start_ps[mine])
+    mine, step = mine[step >= 0], step[step >= 0]
     if len(mine) == 0:
         return None
     at = np.searchsorted(events.rows, work.row[mine])

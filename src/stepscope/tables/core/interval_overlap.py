@@ -1,4 +1,4 @@
-"""How much of an interval a set of disjoint spans covers, and what two such sets have in common."""
+"""Which of some disjoint spans a moment lies in, what they cover, and what two such sets share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from stepscope.columns.space import I64
 
 # So many intervals at a time: there may be as many as events, and each takes several columns.
 _BLOCK = 1 << 15
+
+
+def span_at(start: I64, end: I64, at: I64) -> I64:
+    """Which of some disjoint ascending spans each moment lies in; -1 none."""
+    place = np.searchsorted(start, at, side="right") - 1
+    return np.where(at < end[place], place, -1) if len(start) else place
 
 
 def covered(span_start: I64, span_end: I64, start: I64, end: I64) -> I64:

@@ -17,7 +17,7 @@ from stepscope.columns import distinct, innermost, nest
 from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import Stretch, any_stretch
+from stepscope.tables.core.presence import any_event
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
@@ -105,12 +105,7 @@ def module_lines(host: Host) -> list[int]:
 
 def has_modules(host: Host) -> bool:
     """Whether a module's call was recorded."""
-    entries = _module_entries(host)
-
-    def is_module(stretch: Stretch) -> bool:
-        return bool((entries[stretch.entry] & stretch.timed).any())
-
-    return bool(entries.any()) and any_stretch(host, module_lines(host), is_module)
+    return any_event(host, module_lines(host), entries=_module_entries(host))
 
 
 def _module_entries(host: Host) -> Bool:

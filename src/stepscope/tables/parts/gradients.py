@@ -21,7 +21,7 @@ from stepscope.result import Place, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, Owner, site_of, time_by_family
-from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.interval_overlap import covered, span_at
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import is_of_backward, prepares_backward
@@ -163,10 +163,7 @@ def _for_others(host: Host, line: int, at_ps: I64) -> Bool:
     one = host.space.lines[line]
     rows = rows[(rows >= one.begin) & (rows < one.end)]
     begin = host.space.events.start_ps[rows]
-    start, end = union_spans(begin, begin + host.space.length_ps[rows])
-    last = np.searchsorted(start, at_ps, side="right") - 1
-    within: Bool = (last >= 0) & (at_ps < np.append(end, 0)[last])
-    return within
+    return span_at(*union_spans(begin, begin + host.space.length_ps[rows]), at_ps) >= 0
 
 
 def longest_name(host: Host, rows: I64, length: I64) -> str:
@@ -222,10 +219,8 @@ def _is_some(nodes: I64, made: I64) -> bool:
 def _made_within(numbered: NumberedOps, mine: Bool) -> I64:
     """Numbers of the ops of a thread that ran within its backward passes."""
     back, other = mine & numbered.backward, mine & ~numbered.backward
-    start, end = union_spans(numbered.start_ps[back], numbered.end_ps[back])
-    begun = numbered.start_ps[other]
-    at = np.searchsorted(start, begun, side="right") - 1
-    within = (at >= 0) & (begun < np.append(end, 0)[at])
+    passes = union_spans(numbered.start_ps[back], numbered.end_ps[back])
+    within = span_at(*passes, numbered.start_ps[other]) >= 0
     return distinct(numbered.number[other][within])
 
 
@@ -238,8 +233,8 @@ def repeated_gradients(host: Host, found: Account) -> NeedlessGradients | None:
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     begin = host.space.events.start_ps[rows]
     until = begin + host.space.length_ps[rows]
-    step = np.searchsorted(start, begin, side="right") - 1
-    inside = (step >= 0) & (begin < end[np.maximum(step, 0)])
+    step = span_at(start, end, begin)
+    inside = step >= 0
     rows, begin, until, step = rows[inside], begin[inside], until[inside], step[inside]
     order = np.lexsort((begin, group[inside], step))
     key = np.stack([step[order], group[inside][order]])
@@ -321,8 +316,7 @@ def unclaimed_gradients(host: Host, found: Account) -> NeedlessGradients | None:
     at: I64 = np.cumsum(ends) - ends
     mine = np.append(of_pass[ends], -1)[at] == of_pass
     part = np.where(mine, np.append(share, 0.0)[at], 0.0)
-    step = np.searchsorted(start, begin, side="right") - 1
-    part[(step < 0) | (begin >= end[np.maximum(step, 0)])] = 0.0
+    part[span_at(start, end, begin) < 0] = 0.0
     time = int((part * (until - begin)).sum())
     # Nodes within nodes, as checkpoints have them, count once.
     time = min(time, int(covered(*union_spans(begin, until), start, end).sum()))
@@ -354,24 +348,17 @@ def _updates(host: Host, start: I64, end: I64) -> _Updates | None:
         for kind in counted:
             ops = rows_of(space.events.metadata, np.asarray([*map(kind.__eq__, kinds), False]))
             at = space.events.start_ps[ops]
-            ops = ops[_inside(at, *spans)]
+            ops = ops[span_at(*spans, at) >= 0]
             if len(ops) and kind.startswith(_TOGETHER):
                 return None
             at = space.events.start_ps[ops]
-            ops = ops[_inside(at, start, end)]
+            ops = ops[span_at(start, end, at) >= 0]
             ran[kind] = ops, np.searchsorted(start, space.events.start_ps[ops], "right") - 1
         updated, of_shape = _updated(host, optimizer, ran, len(start))
         in_step += updated
         shapes = {text: shapes.get(text, 0) + of_shape.get(text, 0) for text in shapes | of_shape}
     most = int(in_step.max(initial=0))
     return _Updates(most, shapes) if most else None
-
-
-def _inside(at: I64, begin: I64, until: I64) -> Bool:
-    """Which moments lie in one of some disjoint ascending spans."""
-    last = np.searchsorted(begin, at, side="right") - 1
-    found: Bool = (last >= 0) & (at < np.append(until, 0)[last])
-    return found
 
 
 def _updated(
@@ -435,14 +422,14 @@ def _passes(host: Host, found: Account, spans: tuple[I64, I64], at: I64) -> I64:
     ids = np.asarray([line.id for line in space.lines], dtype=np.int64)
     rows = rows[ids[space.lines_of(rows)] == space.lines[found.line].id]
     begin = np.sort(space.events.start_ps[rows])
-    passes: I64 = np.searchsorted(begin[~_inside(begin, *spans)], at)
+    passes: I64 = np.searchsorted(begin[span_at(*spans, begin) < 0], at)
     return passes
 
 
 def _most_of_a_pass(at: I64, of: I64, start: I64, end: I64) -> int:
     """The usual number of parameters that the largest pass of a step ends in."""
-    step = np.searchsorted(start, at, side="right") - 1
-    inside = _inside(at, start, end)
+    step = span_at(start, end, at)
+    inside = step >= 0
     if not inside.any():
         return 0
     first, code = distinct_keys(of[inside])
@@ -454,7 +441,7 @@ def _most_of_a_pass(at: I64, of: I64, start: I64, end: I64) -> int:
 def _place(host: Host, found: Account, begin: I64, until: I64) -> CallSite | None:
     """The line that ran what most of the gradients' time is the gradient of."""
     numbered = numbered_ops(host)
-    known = np.flatnonzero(numbered.backward & _inside(numbered.start_ps, begin, until))
+    known = np.flatnonzero(numbered.backward & (span_at(begin, until, numbered.start_ps) >= 0))
     last = numbered.last_forward()
     if len(last) == 0 or len(known) == 0:
         return None

@@ -22,6 +22,7 @@ from stepscope.tables.core.installed import (
     STANDARD,
     is_installed,
 )
+from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import metadata_texts
@@ -181,9 +182,8 @@ class Frames:
         stretches = self.moments
         if len(self.every_ps) == 0 or len(self.looks_ps) == 0:
             return self.looks_ps, stretches.owner
-        place = np.searchsorted(self.looks_ps, self.every_ps, side="right") - 1
-        inside = (place >= 0) & (self.every_ps < stretches.end_ps[place])
-        return self.every_ps, np.where(inside, stretches.owner[place], -1)
+        place = span_at(self.looks_ps, stretches.end_ps, self.every_ps)
+        return self.every_ps, np.where(place >= 0, stretches.owner[place], -1)
 
     def first_seen(self, begin_ps: I64, end_ps: I64) -> tuple[I64, I64]:
         """What the first look within each of these spans found, and when; -1 where none was."""

@@ -10,6 +10,7 @@ from stepscope.columns import nest
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64
 from stepscope.kernels import core
+from stepscope.tables.core.interval_overlap import span_at
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,10 +30,8 @@ class Moments:
         """The owner at each time, -1 where there is none."""
         if len(self.start_ps) == 0:
             return np.full(len(time_ps), -1, dtype=np.int64)
-        place = np.searchsorted(self.start_ps, time_ps, side="right") - 1
-        inside = (place >= 0) & (time_ps < self.end_ps[np.maximum(place, 0)])
-        owner: I64 = np.where(inside, self.owner[np.maximum(place, 0)], -1)
-        return owner
+        place = span_at(self.start_ps, self.end_ps, time_ps)
+        return np.where(place >= 0, self.owner[place], -1)
 
 
 def one_line(start_ps: I64, length_ps: I64) -> Nesting:

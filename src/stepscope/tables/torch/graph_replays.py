@@ -14,7 +14,7 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.tables.core.group_unions import union_by_group
-from stepscope.tables.core.presence import Stretch, any_stretch, entries_shaped
+from stepscope.tables.core.presence import any_event, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import host_thread_rows
@@ -59,12 +59,8 @@ class Replays:
 def has_replays(host: Host) -> bool:
     """Whether a graph was launched."""
     entries = entries_shaped(host, lambda name: bool(_LAUNCH.search(name)))
-
-    def is_launch(stretch: Stretch) -> bool:
-        return bool((entries[stretch.entry] & stretch.timed).any())
-
     rows = host_thread_rows(host).tolist()
-    return bool(entries.any()) and any_stretch(host, rows, is_launch) and len(replays(host)) > 0
+    return any_event(host, rows, entries=entries) and len(replays(host)) > 0
 
 
 @derived

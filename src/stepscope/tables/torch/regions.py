@@ -18,7 +18,7 @@ from stepscope.columns import innermost, nest
 from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import Stretch, any_stretch
+from stepscope.tables.core.presence import any_event
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.torch.launches import launched
@@ -118,12 +118,7 @@ class CompiledCode:
 def has_regions(host: Host) -> bool:
     """Whether a compiled region ran, or one was compiled."""
     entries, _ = _entries(host, lambda text: text if _is_region(text) else None)
-    wanted = entries >= 0
-
-    def is_one(stretch: Stretch) -> bool:
-        return bool((wanted[stretch.entry] & stretch.timed).any())
-
-    return bool(wanted.any()) and any_stretch(host, _lines(host), is_one)
+    return any_event(host, _lines(host), entries=entries >= 0)
 
 
 def _lines(host: Host) -> list[int]:

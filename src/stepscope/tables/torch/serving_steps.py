@@ -16,7 +16,7 @@ from stepscope.columns.space import DATA_OCCURRENCES, I64
 from stepscope.schema.serving_marks import SGLANG_STEP, VLLM_STEP
 from stepscope.tables.core.group_unions import union_by_group
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import Stretch, any_stretch, entries_named
+from stepscope.tables.core.presence import any_event, entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import host_thread_rows
@@ -94,11 +94,7 @@ def batch_of(name: str) -> Batch | None:
 def has_serving_steps(host: Host) -> bool:
     """Whether an engine marked a step."""
     entries = entries_named(host, lambda name: batch_of(name) is not None)
-
-    def is_step(stretch: Stretch) -> bool:
-        return bool((entries[stretch.entry] & stretch.timed).any())
-
-    return bool(entries.any()) and any_stretch(host, host_thread_rows(host).tolist(), is_step)
+    return any_event(host, host_thread_rows(host).tolist(), entries=entries)
 
 
 @derived

@@ -13,7 +13,7 @@ from stepscope.columns.space import I64
 from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.presence import Stretch, any_stretch, entries_shaped
+from stepscope.tables.core.presence import any_event, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events, device_lines
@@ -65,11 +65,7 @@ class TritonKernel:
 def has_triton_kernels(host: Host) -> bool:
     """Whether a kernel ran that Inductor named."""
     entries = entries_shaped(host, lambda name: bool(_INDUCTOR.match(name)))
-
-    def is_one(stretch: Stretch) -> bool:
-        return bool((entries[stretch.entry] & stretch.timed).any())
-
-    return bool(entries.any()) and any_stretch(host, device_lines(host), is_one)
+    return any_event(host, device_lines(host), entries=entries)
 
 
 @derived

@@ -6,6 +6,7 @@ import numpy as np
 
 from stepscope.columns import rows_of
 from stepscope.columns.space import I64
+from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import is_of_backward
@@ -99,7 +100,6 @@ def _last_end(begin: I64, until: I64, start: I64, end: I64) -> I64:
     found = begin.copy()
     if len(begin) == 0:
         return found
-    step = np.searchsorted(begin, start, side="right") - 1
-    inside = (step >= 0) & (start < until[np.maximum(step, 0)])
-    np.maximum.at(found, step[inside], end[inside])
+    step = span_at(begin, until, start)
+    np.maximum.at(found, step[step >= 0], end[step >= 0])
     return found

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.columns import union_spans
-from stepscope.tables.core.interval_overlap import common_spans, covered
+from stepscope.tables.core.interval_overlap import common_spans, covered, span_at
 
 _SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=12)
 
@@ -34,3 +34,14 @@ def test_common_spans_are_what_both_cover(
     assert {at for s, e in found for at in range(s, e)} == both[0] & both[1]
     assert all(s < e for s, e in found)
     assert all(one[1] <= after[0] for one, after in pairwise(found))
+
+
+@given(_SPANS, st.lists(st.integers(-1, 90), max_size=12))
+def test_a_moment_lies_in_the_span_that_holds_it(
+    spans: list[tuple[int, int]], moments: list[int]
+) -> None:
+    start, length = np.asarray(spans, dtype=np.int64).reshape(-1, 2).T
+    start, end = union_spans(start, start + length)
+    found = span_at(start, end, np.asarray(moments, dtype=np.int64)).tolist()
+    held = [[*np.flatnonzero((start <= at) & (at < end)).tolist(), -1][0] for at in moments]
+    assert found == held
