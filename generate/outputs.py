@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -20,11 +19,6 @@ from stepscope.sql.tables import TABLES, QueryTable
 from stepscope.store import write_atomic
 from stepscope.surfaces.agent.guide import skill
 
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
-
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = "<!-- generated: begin (python -m generate) -->"
 END = "<!-- generated: end -->"
@@ -34,7 +28,7 @@ def outputs() -> dict[Path, str]:
     """Every generated file with the text it should have. Documents keep what is written by hand."""
     files = {
         ROOT / "src/stepscope/session/_tools.py": methods_source(TOOLS),
-        ROOT / "src/stepscope/advice/results.py": results_source(TOOLS),
+        ROOT / "src/stepscope/advice/results.py": results_source(TOOLS, RULES.facts),
         ROOT / "src/stepscope/redaction/words.py": words_source(ROOT / "src" / "stepscope"),
         ROOT / "src/stepscope/surfaces/agent/SKILL.md": skill(),
         ROOT / "web/src/api/types.gen.ts": types_source(TOOLS, _pages()),

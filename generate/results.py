@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepscope.pod.report import Pod
-from stepscope.registry import Tool
+from stepscope.registry import RuleFacts, Tool
+
+# Results that the steps, and the ranges of all savings, are taken from.
+_OF_STEPS = {"overview_page", "step_account", Pod.tool}
 
 _SOURCE = '''\
 """The results that rules read. Generated: python -m generate."""
@@ -51,14 +54,19 @@ class OptionalResults:
 '''
 
 
-def results_source(tools: Sequence[Tool]) -> str:
-    """Text of ``advice/results.py``: an attribute for each tool, and for the pod."""
+def results_source(tools: Sequence[Tool], rules: Sequence[RuleFacts]) -> str:
+    """Text of ``advice/results.py``: an attribute for each tool that a rule reads."""
     results = {tool.id: tool.result for tool in tools} | {Pod.tool: Pod}
-    homes = sorted({(one.__module__, one.__name__) for one in results.values()})
+    needed = {id_ for rule in rules for id_ in rule.needs}
+    optional = {id_ for rule in rules for id_ in rule.optional} | _OF_STEPS
+    read = [results[id_] for id_ in needed | optional]
+    homes = sorted({(one.__module__, one.__name__) for one in read})
     imports = [f"    from {module} import {name}" for module, name in homes]
     imports.append("    from stepscope.result import Result")
     return _SOURCE.format(
         imports="\n".join(imports),
-        needed="\n".join(f"    {id_}: {one.__name__}" for id_, one in results.items()),
-        optional="\n".join(f"    {id_}: {one.__name__} | None" for id_, one in results.items()),
+        needed="\n".join(f"    {id_}: {results[id_].__name__}" for id_ in sorted(needed)),
+        optional="\n".join(
+            f"    {id_}: {results[id_].__name__} | None" for id_ in sorted(optional)
+        ),
     )
