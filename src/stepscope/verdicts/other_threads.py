@@ -11,9 +11,7 @@ from stepscope.tables.account.threads import (
     LockHolder,
     Rival,
     lock_holders,
-    loop_waits,
     rivals,
-    turns_at_locks,
 )
 from stepscope.tables.core.profile import Host
 
@@ -44,7 +42,7 @@ class RivalRow(_PlaceRow):
 
 
 class LockHolderRow(_PlaceRow):
-    """Where a thread has a lock that the loop waits for, or threads that the loop waits for."""
+    """Where a thread has a lock that the loop waits for."""
 
     call: Annotated[str, Column("Calls", kind="name")]
     wait_frac: Annotated[
@@ -54,39 +52,16 @@ class LockHolderRow(_PlaceRow):
             unit="%",
             kind="ratio",
             sort="desc",
-            help="The loop's wait for a lock, or the wait of threads for it.",
+            help="The loop's wait for a lock.",
         ),
     ]
-    waiters: Annotated[
-        int,
-        Column(
-            "Wait for it",
-            kind="number",
-            help="Threads that the loop waits for, at most at once; 0: the loop itself does.",
-        ),
-    ]
-    taken_in: Annotated[
-        str, Column("Asked for in", kind="name", help="The function in which these wait for it.")
-    ]
-    taken_file: Annotated[str, Column("Its file", kind="name")]
-    taken_line: Annotated[int, Column("Its line", kind="number")]
 
 
 def thread_tables(host: Host, found: Account) -> tuple[Table[RivalRow], Table[LockHolderRow]]:
     """Return who runs Python beside the loop, and who holds locks while it waits."""
-    held = lock_holders(host, found)
-    asked = loop_waits(host, found)
-    if asked is not None:
-        held += turns_at_locks(*asked)
-    beside = _rows(RivalRow, rivals(host, found))
-    return beside, _rows(LockHolderRow, held)
+    return _rows(RivalRow, rivals(host, found)), _rows(LockHolderRow, lock_holders(host, found))
 
 
 def _rows(row: type[R], listed: Sequence[Rival] | Sequence[LockHolder]) -> Table[R]:
     rows = {name: [getattr(one, name) for one in listed] for name in columns_of(row)}
-    numbers = {name: [one or None for one in rows[name]] for name in _LINES & rows.keys()}
-    return Table(row, rows | numbers)
-
-
-# Columns in which 0 is not known.
-_LINES = {"line", "taken_line"}
+    return Table(row, rows | {"line": [one or None for one in rows["line"]]})

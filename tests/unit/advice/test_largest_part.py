@@ -59,8 +59,6 @@ PART: dict[str, Any] = {
 
 
 _ONE_THREAD = {"call": "", "count": 1, "takes_turns": False, "makes_input": False}
-# The loop itself waits for the lock.
-OWN_WAIT = {"waiters": 0, "taken_in": "", "taken_file": "", "taken_line": None}
 
 
 def part(**changes: Any) -> dict[str, Any]:
@@ -108,7 +106,7 @@ def account(
         owners=Table.empty(OwnerRow),
         calls=Table.empty(OuterCallRow),
         rivals=_table(RivalRow, rivals, _ONE_THREAD),
-        lock_holders=_table(LockHolderRow, lock_holders, OWN_WAIT),
+        lock_holders=_table(LockHolderRow, lock_holders, {}),
     )
 
 

@@ -1379,7 +1379,7 @@ export interface RivalRow {
   readonly makes_input: readonly (boolean | null)[];
 }
 
-/** Columns: Where a thread has a lock that the loop waits for, or threads that the loop waits for. */
+/** Columns: Where a thread has a lock that the loop waits for. */
 export interface LockHolderRow {
   /** Thread. */
   readonly thread: readonly (string | null)[];
@@ -1391,16 +1391,8 @@ export interface LockHolderRow {
   readonly line: readonly (number | null)[];
   /** Calls. */
   readonly call: readonly (string | null)[];
-  /** Share of the waits (%). The loop's wait for a lock, or the wait of threads for it. */
+  /** Share of the waits (%). The loop's wait for a lock. */
   readonly wait_frac: readonly (number | null)[];
-  /** Wait for it. Threads that the loop waits for, at most at once; 0: the loop itself does. */
-  readonly waiters: readonly (number | null)[];
-  /** Asked for in. The function in which these wait for it. */
-  readonly taken_in: readonly (string | null)[];
-  /** Its file. */
-  readonly taken_file: readonly (string | null)[];
-  /** Its line. */
-  readonly taken_line: readonly (number | null)[];
 }
 
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */

@@ -108,13 +108,7 @@ def place_of_wait(part: AccountPart, account: StepAccount) -> Place | None:
     """Return where another thread is that a part waits for; None where none is known."""
     held = list(account.lock_holders.records())
     if waits_for_lock(part):
-        first = next((one for one in held if not one.waiters), None)
-        return place(first if first and first.wait_frac >= thresholds()["lock"] else None)
-    if not waits_for_others(part):
-        return None
-    taken = next((one for one in held if one.waiters), None)
-    if taken is not None:
-        return Place(taken.taken_in, taken.taken_file, taken.taken_line or 0)
+        return place(held[0] if held and held[0].wait_frac >= thresholds()["lock"] else None)
     return place(waited_for(part, account))
 
 

@@ -1,4 +1,4 @@
-"""Other threads of the program: rivals for the lock, lock holders, and whom the loop waits for."""
+"""Other threads of the program: rivals for the GIL, and holders of locks."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from stepscope.columns import distinct, distinct_keys, stats_by_name, sum_by_key
 from stepscope.columns.space import I64, Bool, Line
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.core.interval_overlap import common_spans, covered
+from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import (
-    GROWN,
+    DEEPEST,
     HALF_FRAC,
     LARGE_FRAC,
-    MANY,
     PART_FRAC,
     SEVERAL,
     SOME_FRAC,
     SWITCH_MS,
 )
-from stepscope.tables.python.frames import FRAMEWORK, RECORDER, Frames, linked
+from stepscope.tables.python.frames import RECORDER, Frames, linked
 from stepscope.tables.python.other_threads import for_lock, is_idle, other_threads, works
-from stepscope.tables.python.stays import Spans, Threads, lines_within, most_at_once, stays
+from stepscope.tables.python.stays import stays
 
 _CALLS_PYTHON = re.compile(r"tensorflow[/\\]python[/\\]ops[/\\]script_ops\.py$")
 
@@ -236,15 +235,13 @@ def _processor_time(host: Host, thread: int, start: I64, end: I64) -> tuple[floa
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """A place at which a thread has a lock that the loop waits for, or threads that it waits for.
+    """A place at which a thread has a lock that the loop waits for.
 
     Attributes:
         thread: Its name; of several, that of the one that is there most.
         function, file, line: The program's.
         call: What it calls of a library there, by its public name; "".
-        wait_frac: Share of the loop's waits for locks, or for threads, of all kept steps.
-        waiters: How many other threads wait for the lock at once, at most; 0: the loop does.
-        taken_in, taken_file, taken_line: Where these ask for it; "" and 0: the loop does.
+        wait_frac: Share of the loop's waits for locks, of all kept steps.
     """
 
     thread: str
@@ -253,10 +250,6 @@ class LockHolder:
     line: int
     call: str
     wait_frac: float
-    waiters: int = 0
-    taken_in: str = ""
-    taken_file: str = ""
-    taken_line: int = 0
 
 
 def lock_holders(host: Host, found: Account) -> list[LockHolder]:
@@ -303,189 +296,18 @@ def _holding(calls: Frames, takers: set[str] | None) -> Bool:
     if takers is None:
         holds = ~is_idle(calls)
     else:
-        rows = [row for row, one in calls.names.items() if one.function in takers]
-        holds = lines_within(calls, rows) >= 0
+        holds = _below(calls, [row for row, one in calls.names.items() if one.function in takers])
     found: Bool = holds & ~for_lock(calls) & (calls.kind != RECORDER) & (calls.own >= 0)
     return found
 
 
-_CONDITION = re.compile(r"threading\.Condition\.wait(?:_for)?$")
-# The function that takes the lock, or where by its name that does nothing else its caller.
-_LEVELS = (0, 1)
-_ONLY_TAKES = re.compile(r"(?:^|\.)(?:__enter__|acquire|lock|locked)$")
-
-# A function of the program, by name and file.
-_Function = tuple[str, str]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Taken:
-    """How a lock is waited for and held.
-
-    Attributes:
-        by: The function.
-        line: Where most of the waits are.
-        threads: How many want it at once at most, the one that has it included.
-        holds: Of each thread the calls that are made with it.
-        contended: When somebody waits and somebody has it.
-        time_ps: How much of the loop's waits that is.
-    """
-
-    by: _Function
-    line: int
-    threads: int
-    holds: list[Bool]
-    contended: Spans
-    time_ps: int
-
-
-def turns_at_locks(threads: Threads, waits: Spans) -> list[LockHolder]:
-    """Who holds the lock that most of the loop's waits are for, the longest first; [] if none is.
-
-    Args:
-        threads: Those beside the loop's.
-        waits: When the loop waits for them.
-    """
-    whole = int((waits[1] - waits[0]).sum())
-    for level in _LEVELS:
-        asks = [_asks(calls, level) for _thread, calls in threads]
-        found = [_taken(threads, asks, function, waits) for function in _most_asking(threads, asks)]
-        most = max(found, key=lambda one: one.time_ps, default=None)
-        if most is not None and most.time_ps >= HALF_FRAC * whole:
-            return _holders(threads, most, waits, whole)
-    return []
-
-
-def _most_asking(threads: Threads, asks: list[dict[_Function, I64]]) -> list[_Function]:
-    """The functions that ask for locks longest: a program may have thousands that ask at times."""
-    spent: dict[_Function, int] = {}
-    for (_thread, calls), asked in zip(threads, asks, strict=True):
-        for function, rows in asked.items():
-            spent[function] = spent.get(function, 0) + int(calls.length_ps[rows].sum())
-    return sorted(spent, key=lambda one: (-spent[one], one))[:MANY]
-
-
-def _holders(threads: Threads, taken: _Taken, waits: Spans, whole: int) -> list[LockHolder]:
-    when = common_spans(*waits, *taken.contended)
-    return [
-        LockHolder(
-            one.thread,
-            one.function,
-            one.file,
-            one.line,
-            one.call,
-            one.spent_ps / whole,
-            taken.threads - 1,
-            *taken.by,
-            taken.line,
-        )
-        for one in stays(threads, taken.holds, when)[:SEVERAL]
-    ]
-
-
-def _asks(calls: Frames, level: int) -> dict[_Function, I64]:
-    """Calls by which functions of the program ask for a lock, and not what they call for them.
-
-    A library's own locks (of conditions, queues) wait for what others do with them.
-    """
-    rows = np.flatnonzero(for_lock(calls) & (calls.call == np.arange(len(calls.call))))
-    at = calls.own[rows]
-    for _level in range(level):
-        only = [row for row, one in calls.names.items() if _ONLY_TAKES.search(one.function)]
-        above = np.where(np.isin(calls.name[at], only), calls.caller[at], -1)
-        rows, at = rows[above >= 0], calls.own[above[above >= 0]]
-    name = calls.name[at]
-    found: dict[_Function, list[I64]] = {}
-    for one in np.unique(name).tolist():
-        found.setdefault(_function(calls, one), []).append(rows[name == one])
-    return {function: np.concatenate(listed) for function, listed in found.items()}
-
-
-def _function(calls: Frames, name: int) -> _Function:
-    return calls.names[name].function, calls.names[name].file
-
-
-def _taken(
-    threads: Threads, asks: list[dict[_Function, I64]], by: _Function, waits: Spans
-) -> _Taken:
-    """What of the loop's waits is spent at the lock of one function."""
-    lines = [
-        lines_within(calls, [row for row in calls.names if _function(calls, row) == by])
-        for _thread, calls in threads
-    ]
-    asked = [np.zeros(len(calls.rows), dtype=bool) for _thread, calls in threads]
-    for mine, rows in zip(asked, asks, strict=True):
-        mine[rows.get(by, np.zeros(0, np.int64))] = True
-    waiting, at = _lines_of(threads, asked, lines)
-    holds = [
-        (mine >= 0) & ~for_lock(calls) & ~_gives_up(calls) & (calls.kind != RECORDER)
-        for (_thread, calls), mine in zip(threads, lines, strict=True)
-    ]
-    shared = _shared(*_lines_of(threads, holds, lines), waits)
-    holds = [one & ~np.isin(mine, shared) for one, mine in zip(holds, lines, strict=True)]
-    held, _at = _lines_of(threads, holds, lines)
-    both = common_spans(*union_spans(*held), *union_spans(*waiting))
-    wanted = _together([waiting, held])
-    inside = covered(*waits, *wanted) > 0
-    most = most_at_once(wanted[0][inside], wanted[1][inside])
-    time_ps = int(covered(*both, *waits).sum())
-    return _Taken(by, _longest_place(at, covered(*waits, *waiting)), most, holds, both, time_ps)
-
-
-def _gives_up(calls: Frames) -> Bool:
-    """Calls in which the program waits for a condition: its lock is free meanwhile."""
-    rows = [row for row, one in calls.names.items() if _CONDITION.match(one.public)]
-    found: Bool = (calls.call >= 0) & np.isin(calls.name[np.maximum(calls.call, 0)], rows)
+def _below(calls: Frames, functions: list[int]) -> Bool:
+    """Calls in one of these functions of the program, by the rows of their names, or below it."""
+    found, at = np.zeros(len(calls.rows), dtype=bool), calls.own
+    for _level in range(DEEPEST):
+        if not (at >= 0).any():
+            break
+        found |= (at >= 0) & np.isin(calls.name[np.maximum(at, 0)], functions)
+        above = np.where(at >= 0, calls.caller[np.maximum(at, 0)], -1)
+        at = np.where(above >= 0, calls.own[np.maximum(above, 0)], -1)
     return found
-
-
-def _longest_place(line: I64, time_ps: I64) -> int:
-    """The line with most of this time."""
-    first, which = np.unique(line, return_inverse=True)
-    return int(first[np.bincount(which, weights=time_ps).argmax()]) if len(first) else 0
-
-
-def _lines_of(threads: Threads, chosen: list[Bool], lines: list[I64]) -> tuple[Spans, I64]:
-    """When threads are in chosen calls, and at which line of the function each time."""
-    spans, at = [], [np.zeros(0, np.int64)]
-    for (_thread, calls), mine, line in zip(threads, chosen, lines, strict=True):
-        moments = calls.moments
-        here = mine[moments.owner]
-        spans.append((moments.start_ps[here], moments.end_ps[here]))
-        at.append(line[moments.owner[here]])
-    return _together(spans), np.concatenate(at)
-
-
-def _shared(spans: Spans, line: I64, waits: Spans) -> list[int]:
-    """Lines of the function that several threads are at, at once: no lock is held there."""
-    found = []
-    for one in np.unique(line).tolist():
-        begin, until = (side[line == one] for side in spans)
-        by_one = int(covered(*union_spans(begin, until), *waits).sum())
-        if int(covered(*waits, begin, until).sum()) > GROWN * by_one:
-            found.append(one)
-    return found
-
-
-def _together(spans: list[Spans]) -> Spans:
-    none = np.zeros(0, np.int64)
-    start, end = (np.concatenate([none, *(one[side] for one in spans)]) for side in (0, 1))
-    return start, end
-
-
-def loop_waits(host: Host, found: Account) -> tuple[Threads, Spans] | None:
-    """The other threads, and when the loop waits for them; None where it hardly does.
-
-    A wait for a lock is not one, and a wait within a framework is for a device.
-    """
-    calls = found.frames
-    if calls is None or not calls.is_passive.any():
-        return None
-    steps = found.found
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    waits = calls.is_passive & ~for_lock(calls) & (calls.kind != FRAMEWORK)
-    mine = waits[calls.moments.owner]
-    spans = common_spans(calls.moments.start_ps[mine], calls.moments.end_ps[mine], start, end)
-    if int((spans[1] - spans[0]).sum()) < SOME_FRAC * int((end - start).sum()):
-        return None
-    return list(other_threads(host, calls, int(start[0]), int(end[-1]))), spans

@@ -9,7 +9,6 @@ import numpy as np
 
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.thresholds import DEEPEST
 from stepscope.tables.python.frames import Frames
 
 #: Disjoint ascending spans: where each begins and ends.
@@ -93,31 +92,6 @@ def _stay(key: _At, told: list[tuple[str, int, Spans]]) -> Stay:
     moments = tuple(np.concatenate([one[2][side] for one in told]) for side in (0, 1))
     most = max(by_thread, key=lambda thread: by_thread[thread])
     return Stay(*key, most, sum(by_thread.values()), (moments[0], moments[1]))
-
-
-def lines_within(calls: Frames, functions: Sequence[int]) -> I64:
-    """The line at which the innermost of these functions is, for each call; -1 outside of them.
-
-    Args:
-        calls: Of a thread.
-        functions: Rows of names, of functions of the program.
-    """
-    number = np.zeros(max(calls.names, default=0) + 1, dtype=np.int64)
-    for row, name in calls.names.items():
-        number[row] = name.line
-    found = np.full(len(calls.rows), -1, dtype=np.int64)
-    at = calls.own.copy()
-    line = np.where(calls.line >= 0, calls.line, at)
-    for _level in range(DEEPEST):
-        open_ = (at >= 0) & (found < 0)
-        if not open_.any():
-            break
-        here = open_ & np.isin(calls.name[np.maximum(at, 0)], functions)
-        found[here] = np.maximum(number[calls.name[line[here]]], 0)
-        above = np.where(open_, calls.caller[np.maximum(at, 0)], -1)
-        at = np.where(above >= 0, calls.own[np.maximum(above, 0)], -1)
-        line = above
-    return found
 
 
 def most_at_once(start_ps: I64, end_ps: I64) -> int:

@@ -28,7 +28,7 @@ const TABLES = [
   [
     "lock_holders",
     "Who has the lock",
-    "that the loop waits for, or threads that it waits for",
+    "that the loop waits for",
     ["place", "places"],
   ],
 ] as const;
