@@ -39,11 +39,6 @@ from stepscope.tables.in_steps.python_calls import PythonFunction, python_functi
 from stepscope.tables.in_steps.recomputed import Recomputed, recomputed
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.markers import has_account
-from stepscope.tables.torch.growing_products import (
-    GrowingProducts,
-    growing_products,
-    has_products,
-)
 
 
 class CallRow(Row):
@@ -271,8 +266,6 @@ class HostActivity(Result):
         side_work: Printing, summaries, checkpoints and callbacks.
         optimizers: Optimizers that update the variables; empty if none is named.
         python: Python functions; empty if no Python was recorded.
-        has_product_shapes: Whether PyTorch noted the shapes of what its products multiply.
-        growing_rows: What they compute again from pass to pass; None where nothing grows.
         after_update_frac: Share of marked steps after the last update of PyTorch's optimizer in
             them; empty where that is unknown.
         recomputed: What PyTorch's backward passes run of the forward pass again; None for nothing.
@@ -292,8 +285,6 @@ class HostActivity(Result):
     side_work: Table[SideRow]
     optimizers: Table[OptimizerRow]
     python: Table[PythonRow]
-    has_product_shapes: bool
-    growing_rows: GrowingProducts | None
     after_update_frac: float = nan
     recomputed: Recomputed | None = None
 
@@ -336,16 +327,9 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
             PythonRow,
             (_python(host, time, one) for host, time in found for one in python_functions(host)),
         ),
-        has_product_shapes=any(has_products(host) for host, _time in found),
-        growing_rows=_growing_rows([host for host, _time in found]),
         after_update_frac=_mean([after_update_frac(host) for host, _time in found]),
         recomputed=_recomputed([host for host, _time in found]),
     )
-
-
-def _growing_rows(hosts: list[Host]) -> GrowingProducts | None:
-    told = [one for host in hosts if (one := growing_products(host)) is not None]
-    return max(told, key=lambda one: one.needless_frac, default=None)
 
 
 def _recomputed(hosts: list[Host]) -> Recomputed | None:

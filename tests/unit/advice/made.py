@@ -42,8 +42,6 @@ def host_activity(*calls: dict[str, Any], **changes: Any) -> HostActivity:
         side_work=Table.empty(SideRow),
         optimizers=Table.empty(OptimizerRow),
         python=Table.empty(PythonRow),
-        has_product_shapes=False,
-        growing_rows=None,
     )
     return replace(plain, **changes)
 

@@ -147,7 +147,6 @@ RESTS_ON: dict[str, set[str]] = {
     "memory-fragmentation": set(),
     "memory-growth": set(),
     "memory-at-peak": set(),
-    "rows-again": set(),  # it asks for the shapes themselves
     "hung-collective": set(),
     "no-xla": {"ops"},
     "uneven-steps": set(),

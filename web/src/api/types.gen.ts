@@ -593,16 +593,6 @@ export interface NeedlessGradients {
   readonly is_all: boolean;
 }
 
-/** Products with the same weights, whose rows grow from pass to pass. */
-export interface GrowingProducts {
-  readonly op: string;
-  readonly first_rows: number;
-  readonly last_rows: number;
-  readonly by_rows: number;
-  readonly passes: number | null;
-  readonly needless_frac: number | null;
-}
-
 /** What is run again in an average kept step. */
 export interface Recomputed {
   readonly ms: number | null;
@@ -2814,8 +2804,6 @@ export interface HostActivity extends ResultBody {
   readonly side_work: TableOf<SideRow>;
   readonly optimizers: TableOf<OptimizerRow>;
   readonly python: TableOf<PythonRow>;
-  readonly has_product_shapes: boolean;
-  readonly growing_rows: GrowingProducts | null;
   readonly after_update_frac: number | null;
   readonly recomputed: Recomputed | null;
 }

@@ -403,46 +403,6 @@ def growing_steps(results: Results) -> Answer:
     )
 
 
-# What passes over rows take: ops, and what hands them over.
-_PASSES: Final = (
-    "op", "function", "eager", "framework", "launch", "runtime", "python", "library",
-)  # fmt: skip
-
-
-_OF_ROWS: Final = ("op", "function", "eager")
-
-
-def rows_again(results: Results) -> Answer:
-    """Fire when products with the same weights grow from pass to pass, by the same rows."""
-    found, account = results.host_activity.growing_rows, results.step_account
-    step, least = account.step_time_ms, thresholds()["products"]
-    if not results.host_activity.has_product_shapes:
-        return unknown("no_product_shapes")
-    if found is None or found.needless_frac < least:
-        return silent("no_growing_rows")
-    parts = list(account.part_list())
-    ops = sum(part.time_ms for part in parts if part.kind in _PASSES)
-    first = next((one for one in parts if one.kind in _OF_ROWS and one.file), None)
-    place = None
-    if first is not None:
-        place = Place(first.function, first.file, first.line or 0, first.caller)
-    saving = min(found.needless_frac * ops, step)
-    return match(
-        "rows-again",
-        step,
-        saving,
-        0.8,
-        high_ms=saving,
-        place=place,
-        evidence=(Ref("host_activity", "growing_rows"), Ref("trace_viewer", found.op)),
-        needless_frac=found.needless_frac,
-        passes=round(found.passes),
-        first_rows=found.first_rows,
-        last_rows=found.last_rows,
-        product=found.op,
-    )
-
-
 # ---------------------------------------------------------------------------- recomputation
 
 # What JAX puts into the names of what it computes again.

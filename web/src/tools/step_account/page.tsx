@@ -25,12 +25,7 @@ const OWNERS = ["name", "kind", "family", "time_ms", "step_frac", "file", "line"
 const TABLES = [
   ["calls", "Calls", "from the loop inwards, each with all that it calls", ["call", "calls"]],
   ["rivals", "Other threads that run Python", "beside the loop", ["thread", "threads"]],
-  [
-    "lock_holders",
-    "Who has the lock",
-    "that the loop waits for",
-    ["place", "places"],
-  ],
+  ["lock_holders", "Who has the lock", "that the loop waits for", ["place", "places"]],
 ] as const;
 
 export function StepAccount(props: AccountProps) {
