@@ -269,52 +269,6 @@ def _is_emptied(account: StepAccount | None) -> bool:
     return whole > 0 and sum(one.time_ms for one in freed) >= thresholds()["half"] * whole
 
 
-_WRITES: Final = re.compile(r"_?(?:scatter(?:[-_](?:add|mul|min|max))?|dynamic_update_slice)")
-# As Python calls them: ``x.at[i].set``.
-_SETS: Final = re.compile(r"_IndexUpdateRef\.|\bscatter\b")
-
-
-def array_writes(results: Results) -> Answer:
-    """Fire when writes into arrays, called by themselves, cost 10 % of the step."""
-    host, part = results.host_activity, thresholds()["part"]
-    step, calls = host.step_time_ms, list(host.calls.records())
-    overview, account = results.optional.overview_page, results.optional.step_account
-    if overview is not None and overview.environment.framework not in ("JAX", ""):
-        return silent("in_place")
-    if not calls:
-        return unknown("no_calls")
-    writes = [one for one in calls if _WRITES.fullmatch(one.function)]
-    spent = sum(one.time_ms for one in writes)
-    if spent < part * step:
-        return below(spent, step, part)
-    place = _write_place(account)
-    if account is not None and account.has_python and place is None:
-        # A program may have a function of such a name: Python's calls would show ``x.at[i].set``.
-        return silent("no_write_call")
-    name = max(writes, key=lambda one: one.time_ms).function
-    return match(
-        "array-writes",
-        step,
-        spent,
-        0.5 if place is None else 0.8,  # a name alone may be the program's
-        place=place,
-        evidence=(Ref("host_activity", "calls", rows=(name,)), Ref("trace_viewer", name)),
-        writes_per_step=sum(one.calls for one in writes),
-        writes_ms=spent,
-    )
-
-
-def _write_place(account: StepAccount | None) -> Place | None:
-    """Return where the program calls most of them."""
-    time: dict[tuple[str, str, int, str], float] = {}
-    for one in () if account is None else account.owners.records():
-        if one.function and one.kind in ("framework", "library") and _SETS.search(one.name):
-            at = one.function, one.file, one.line, one.caller
-            time[at] = time.get(at, 0.0) + one.time_ms
-    most = max(time, key=lambda at: time[at], default=None)
-    return None if most is None else Place(*most)
-
-
 # ---------------------------------------------------------------------------- Python
 
 # Expected and largest share that goes where variables are updated together.
