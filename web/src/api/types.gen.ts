@@ -579,17 +579,15 @@ export interface OpsGrowth {
   readonly op: string;
 }
 
-/** Gradients that were prepared and never computed, computed again, or never used. */
+/** Gradients that were prepared and never computed. */
 export interface NeedlessGradients {
   readonly time_ms: number | null;
   readonly ops: number | null;
-  readonly times: number | null;
   readonly longest: string;
   readonly function: string;
   readonly file: string;
   readonly line: number | null;
   readonly caller: string;
-  readonly updated: number | null;
   readonly is_all: boolean;
 }
 
@@ -2777,8 +2775,6 @@ export interface StepAccount extends ResultBody {
   readonly events_ms: number | null;
   readonly growth: OpsGrowth | null;
   readonly unused_gradients: NeedlessGradients | null;
-  readonly repeated_gradients: NeedlessGradients | null;
-  readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly facts: TableOf<FactRow>;
   readonly shares: TableOf<ShareRow>;

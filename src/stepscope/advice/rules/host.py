@@ -1,4 +1,4 @@
-"""Rules about what the host does, beside eager execution and gradients."""
+"""Rules about what the host does, beside eager execution."""
 
 from __future__ import annotations
 
@@ -267,6 +267,44 @@ def _is_emptied(account: StepAccount | None) -> bool:
     freed = [one for one in own if _FREES.search(one.name) and not one.within]
     whole = sum(one.time_ms for one in own)
     return whole > 0 and sum(one.time_ms for one in freed) >= thresholds()["half"] * whole
+
+
+# ---------------------------------------------------------------------------- gradients
+
+# Shares of the ops' time that preparing gradients takes: little in large ops, half in small ones.
+_PREPARED: Final = (0.05, 0.25, 0.6)
+# Where nothing is trained at all, a pass gives up what it kept with its result: an op costs the
+# note of its gradient, in ms, and a share of its time for memory that is not used again at once.
+_NOTE_MS, _KEPT = (0.001, 0.006, 0.02), (0.0, 0.02, 0.06)
+
+
+def unused_gradients(results: Results) -> Answer:
+    """Fire when gradients without their use cost 10 % of the step."""
+    account, part = results.step_account, thresholds()["part"]
+    step, found = account.step_time_ms, account.unused_gradients
+    if found is None:
+        return silent("no_unused")
+    if found.time_ms < part * step:
+        return below(found.time_ms, step, part)
+    low, saving, high = (share * found.time_ms for share in _PREPARED)
+    if found.is_all:
+        notes = zip(_NOTE_MS, _KEPT, (low, saving, high), strict=True)
+        low, saving, high = (
+            min(most, note * found.ops + kept * found.time_ms) for note, kept, most in notes
+        )
+    return match(
+        "unused-gradients",
+        step,
+        saving,
+        0.8,
+        low_ms=low,
+        high_ms=high,
+        place=found.place,
+        evidence=(Ref("step_account", "unused_gradients"),),
+        unused_ms=found.time_ms,
+        ops=found.ops,
+        longest=None if found.place else found.longest,
+    )
 
 
 # ---------------------------------------------------------------------------- Python
