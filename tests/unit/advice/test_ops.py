@@ -82,8 +82,8 @@ def test_on_a_host_elementwise_ops_alarm_where_the_step_is_nothing_else(
           python   S---------S---------S---------
           "        {step * 3}
     """
-    kinds = {"M": "mul", "A": "add", "T": "tanh", "E": "exp", "P": "mm"}
-    letters = {letter: event(f"aten/{kind}:{kind}") for letter, kind in kinds.items()}
+    kinds = {"M": "Mul", "A": "AddV2", "T": "Tanh", "E": "Exp", "P": "MatMul"}
+    letters = {letter: event(f"m/{kind}:{kind}") for letter, kind in kinds.items()}
     marks = event("train", step_num=nth, _r=1)
     data = space(*draw(picture, unit_us=100, S=marks, **letters))
     asked = Asked(Profile("s", (Host("h", decode(data)),)))

@@ -29,17 +29,9 @@ def test_unfused_elementwise_ops_cost_half_of_their_time() -> None:
     assert found.saving_high_ms == pytest.approx(0.4)
 
 
-def test_one_elementwise_op_of_one_line_is_not_a_chain_to_fuse() -> None:
-    """Fused with its neighbours, a product of all pairs still computes as much."""
-    work = [("$contrast.py:29 contrastive_loss", 50.0, 900.0)]
-    work += [("aten/mul:mul", 60.0, 700.0)]
-    work += [(f"aten/{name}:{name}", 770.0 + 20 * at, 8.0) for at, name in enumerate(_SHORT)]
-    loop_of(*work).reason("no-xla", Silence)
-    even = [
-        work[0],
-        *((f"aten/{one}:{one}", 60 + 110.0 * at, 100.0) for at, one in enumerate(_SHORT)),
-    ]
-    assert loop_of(*even).finding("no-xla")
+def test_ops_of_pytorch_are_not_xlas_to_fuse() -> None:
+    work = [(f"aten/{one}:{one}", 60 + 110.0 * at, 100.0) for at, one in enumerate(_SHORT)]
+    assert "PyTorch" in loop_of(*work).reason("no-xla", Silence)
 
 
 _SHORT = ("exp", "neg", "sub", "log", "abs")

@@ -282,8 +282,6 @@ def unfused_ops(results: Results) -> Answer:
     )
 
 
-# Where one line's op has so much of the time, there is no chain to fuse.
-_ONE_PLACE_FRAC: Final = 0.6
 # On a host, whose caches hold what a chain passes on, fusing is an alarm from here on.
 _ON_HOST_FRAC: Final = 0.8
 # The share of op time that elementwise ops have.
@@ -291,9 +289,11 @@ _SHARE_FRAC: Final = 0.4
 
 
 def no_xla(results: Results) -> Answer:
-    """Fire when at least four elementwise ops take 40 % of op time or more."""
+    """Fire when at least four elementwise ops of TensorFlow or JAX take 40 % of op time."""
     overview, stats, limit = results.overview_page, results.framework_op_stats, thresholds()
     step = overview.steps.time_ms.mean
+    if overview.environment.framework == _TORCH:
+        return silent("no_xla")
     on_device = stats.device.op_time_us > 0
     rows = _ops_of_step(results, "Device" if on_device else "Host")
     whole = sum(one.self_time_us for one in rows)
@@ -306,19 +306,12 @@ def no_xla(results: Results) -> Answer:
     compute = compute_ms(overview) if on_device else float(overview.breakdown_ms["host_compute"])
     cost = sum(one.self_time_us for one in alone) / whole * compute
     account = results.optional.step_account
-    parts = [] if account is None else list(account.part_list())
-    if not on_device:  # fusing updates is a matter of the optimizer
-        updates = sum(part.time_ms for part in parts if part.kind == "op" and is_update(part.name))
-        cost = max(cost - updates, 0.0)
+    if not on_device and account is not None:  # fusing updates is a matter of the optimizer
+        parts = (part for part in account.part_list() if part.kind == "op")
+        cost = max(cost - sum(part.time_ms for part in parts if is_update(part.name)), 0.0)
     share = cost / compute if compute > 0 else 0.0
     if share < _SHARE_FRAC or len(alone) < limit["few_ops"]:
         return silent("few_elementwise", elementwise_frac=share)
-    of_line = [
-        one for one in parts if one.kind == "op" and one.line and _is_named_elementwise(one.op)
-    ]
-    line_ms = max((one.time_ms for one in of_line), default=0.0)
-    if line_ms >= _ONE_PLACE_FRAC * cost:
-        return silent("one_place")
     severity: Severity | None = None if on_device or share >= _ON_HOST_FRAC else "info"
     alone.sort(key=lambda one: -one.self_time_us)
     return match(
@@ -345,10 +338,6 @@ def _ops_of_step(results: Results, side: str) -> list[OpRow]:
         for one in results.framework_op_stats.ops.records()
         if one.host_or_device == side and one.operation not in beside
     ]
-
-
-def _is_named_elementwise(op: str) -> bool:
-    return is_elementwise(op, op_family_of(op.rpartition("/")[2].rstrip("_0123456789")))
 
 
 _SOFTMAX: Final = re.compile(r"::_?(safe_)?softmax")
