@@ -21,9 +21,7 @@ from stepscope.tables.core.thresholds import (
     FEW,
     HALF_FRAC,
     LONGEST_NAME,
-    MOST_FRAC,
     SEVERAL,
-    SOME_FRAC,
     TRACE_FRAC,
 )
 from stepscope.tables.hlo.dataflow import reached, readers
@@ -31,8 +29,7 @@ from stepscope.tables.hlo.replica_groups import computes_the_same
 from stepscope.tables.host.events import Work
 from stepscope.tables.parts.grouping import Part, lines_of, scope_with_most
 from stepscope.tables.parts.sites import NOWHERE, Site, callers_of, sites_of
-from stepscope.tables.steps.attribution import host_work, steps
-from stepscope.tables.torch.copy_purposes import copy_purposes, is_copy
+from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from, instruction_of
 from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
@@ -48,11 +45,8 @@ LAUNCHED: Final = "launched-at"
 LINE: Final = "line"
 CALLER: Final = "caller"
 ESTIMATED: Final = "estimated-work"
-#: Several devices each compute all of it; copies that change types, or layouts, and for which op; a
-#: copy of an argument that is then written into.
+#: Several devices each compute all of it; a copy of an argument that is then written into.
 ON_EACH_DEVICE: Final = "on-each-device"
-CHANGES_TYPES: Final = "changes-types"
-CHANGES_LAYOUTS: Final = "changes-layouts"
 COPIES_ARGUMENT: Final = "copies-argument"
 
 
@@ -244,27 +238,13 @@ _SAME: Final = ("get-tuple-element", "bitcast")
 
 
 def _of_op(host: Host, part: Part) -> Iterator[Share]:
-    """Yield who computes the same, what copies are for, and which argument one is of."""
+    """Yield who computes the same, and what writes into the copy of an argument."""
     event = part.first.event
     found = instruction_of(host, event)
     if found is not None and (devices := computes_the_same(found[0])):
         yield Share(ON_EACH_DEVICE, str(devices))
     if writer := writer_into_argument(host, event):
         yield Share(COPIES_ARGUMENT, writer)
-    if part.first.on_device and is_copy(part.first.name):
-        yield from _purposes(host, part)
-
-
-def _purposes(host: Host, part: Part) -> Iterator[Share]:
-    """Yield the ops that PyTorch's copies on a device are for; nothing where they are few."""
-    purposes, found = copy_purposes(host), steps(host)
-    whole = sum(purposes.values())
-    kept = 1.0 if found is None else float(found.kept.mean())
-    if not part.total_ps >= MOST_FRAC * kept * whole > 0:
-        return
-    for (is_cast, op), time in sorted(purposes.items(), key=lambda item: -item[1])[:SEVERAL]:
-        if time >= SOME_FRAC * whole:
-            yield Share(CHANGES_TYPES if is_cast else CHANGES_LAYOUTS, op, time / whole)
 
 
 def writer_into_argument(host: Host, event: int) -> str:
