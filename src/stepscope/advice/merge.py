@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from stepscope.advice.catalogue import thresholds
 from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
 from stepscope.advice.render import brief_place, phrase
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding, Ref
 
 _INPUT = "input"
-# A pass over the data that is begun for one batch is not what a batch costs.
-# From this share within calls for the next batch on, a part is the input's.
-_MOSTLY_INPUT = 0.5
 # What tells that a wait is not the fault of what is waited for takes the place of what says it is.
 _ACQUITS = {"late-hand-over": "input-bound"}
 # The tool whose rows are ops.
@@ -86,7 +84,7 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
 
 
 def _is_input(part: Finding) -> bool:
-    return float(part.measured.get("input_frac") or 0.0) >= _MOSTLY_INPUT
+    return float(part.measured.get("input_frac") or 0.0) >= thresholds()["half"]
 
 
 def _names_op(one: Finding, part: Finding) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from stepscope.advice.catalogue import thresholds
 from stepscope.advice.located import LOCATED, LOCATORS, SAME_FRAC
 from stepscope.advice.render import ONLY_SYMPTOM
 from stepscope.advice.step_time import StepTime
@@ -18,13 +19,8 @@ _OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
 _INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
 # Shares of the step that a finding without a saving is ranked by.
 _WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
-# A cause goes before a symptom if it can save this share of what the symptom costs: a wait of
-# 0.2 ms does not explain launches of 2 ms, although it may be one of their causes.
-_EXPLAINS_FRAC = 0.25
 # A cause that is hardly believed explains nothing.
 _SURE_CAUSE = 0.4
-# A cause that accounts for this share of a symptom goes before it whatever else there is.
-_MOSTLY_FRAC = 0.5
 # A cause that is known and likely goes before a part that costs this many times as much, at most.
 _NAMED = 1.35
 
@@ -50,7 +46,7 @@ def ordered(
         """
         between = (other for other in range(at + 1, cause) if other not in explaining[at])
         most, cost = ranked[cause].saving_high_ms, ranked[at].saving_ms
-        is_most = most is None or cost is None or most >= _MOSTLY_FRAC * cost
+        is_most = most is None or cost is None or most >= thresholds()["half"] * cost
         return is_most or visited.issuperset(between)
 
     def place(at: int) -> None:
@@ -198,12 +194,13 @@ def _explaining(
 def _explains(cause: Finding, symptom: Finding) -> bool:
     """Whether a finding of a cause accounts for a symptom: large enough, and believed enough.
 
-    A doubtful cause may still come before a symptom that is believed no more than itself.
+    A wait of 0.2 ms does not explain launches of 2 ms, although it may be one of their causes. A
+    doubtful cause may still come before a symptom that is believed no more than itself.
     """
     if cause.severity == "info" or cause.confidence < min(_SURE_CAUSE, symptom.confidence):
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
-    return most is None or cost is None or most >= _EXPLAINS_FRAC * cost
+    return most is None or cost is None or most >= thresholds()["quarter"] * cost
 
 
 def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> bool:
@@ -211,7 +208,9 @@ def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> boo
     if part.rule == LOCATED and one.rule == _IDLE:
         # What the host does while devices idle says more than that they do.
         is_host = str(part.measured["kind"]) in _OF_HOST
-        return is_host and float(part.measured["part_ms"]) >= _MOSTLY_FRAC * (one.saving_ms or 0.0)
+        return is_host and float(part.measured["part_ms"]) >= thresholds()["half"] * (
+            one.saving_ms or 0.0
+        )
     if part.rule != LOCATED or one.rule not in LOCATORS or one.place is not None:
         return False
     return str(part.measured["kind"]) in rules[one.rule].parts and (

@@ -25,8 +25,6 @@ Value = float | str | None
 #: Rules whose remedy is that of their causes.
 ONLY_SYMPTOM: Final = ("input-bound",)
 
-# A saving whose least is nearer to its most than this is one figure.
-_ONE_FIGURE: Final = 0.9
 _NAME_LENGTH: Final = 44
 # Names of a list that a sentence holds.
 _MAX_LISTED: Final = 4
@@ -312,7 +310,9 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
     high = finding.saving_ms if most is None else max(finding.saving_ms, most)
     if whole_ms and high < thresholds()["noise"] * whole_ms:
         return label["nothing"]
-    is_one = low >= _ONE_FIGURE * high or (whole_ms and low < thresholds()["noise"] * whole_ms)
+    is_one = low >= thresholds()["nearly"] * high or (
+        whole_ms and low < thresholds()["noise"] * whole_ms
+    )
     part_ms = finding.measured.get("part_ms")
     # Neighbours that may go with a part are no promise: a reader would take them for its own time.
     is_open = not is_one and part_ms and high > thresholds()["beyond_part"] * float(part_ms)

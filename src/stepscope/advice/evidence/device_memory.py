@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from stepscope.advice.catalogue import thresholds
 from stepscope.advice.render import phrase
 
 if TYPE_CHECKING:
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 _HOST = ("gpu_host", "xla_gpu_host", "cpu", "mklcpu")
 # PyTorch's caching allocator reports what it has reserved so far, which grows: not a limit.
 _GROWING = ("torch_",)
-# From this share of the highest use ever on, what held the bytes in the recording holds them then.
-_NEARLY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,9 @@ def device_memories(profile: MemoryProfile) -> list[DeviceMemory]:
         if no_limit or not one.capacity_bytes or one.peak_bytes is None:
             continue
         peak = max(one.peak_bytes, one.lifetime_peak_bytes or 0)
-        held = list(one.breakdown.records()) if one.peak_bytes >= _NEARLY * peak else []
+        held = (
+            list(one.breakdown.records()) if one.peak_bytes >= thresholds()["nearly"] * peak else []
+        )
         held.sort(key=lambda row: -row.allocation_bytes)
         found.append(
             DeviceMemory(

@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from stepscope.advice.catalogue import thresholds
 from stepscope.advice.render import silent, unknown
 from stepscope.advice.results import Results
 from stepscope.registry import Silence, Unknown
@@ -160,8 +161,6 @@ def kernel_name(name: str, length: int = 60) -> str:
     return short if len(short) <= length else short[: length - 1] + "…"
 
 
-# Compiled code launches this share of what devices run, or others are what they wait for.
-_COMPILED_FRAC: Final = 0.5
 # A step that is recorded takes as many times as long at most, where launchers are its limit; and
 # one of ops that run one by one.
 _SLOWED, _OPS_SLOWED = 2.5, 2.0
@@ -175,4 +174,4 @@ def may_be_the_recorders(results: Results, overview: OverviewPage) -> bool:
     found = results.optional.compiled_regions
     if found is None or not _SLOWED * compute >= step:
         return False
-    return bool(sum(one.device_frac for one in found.regions.records()) >= _COMPILED_FRAC)
+    return bool(sum(one.device_frac for one in found.regions.records()) >= thresholds()["half"])

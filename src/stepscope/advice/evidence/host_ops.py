@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.catalogue import thresholds
 from stepscope.result import Place
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ _NAMED_FRAC: Final = 0.005
 _NO_COMPUTE: Final = ("empty", "detach", "view", "select", "slice", "resize", "set_", "as_strided")
 # Handing an op over takes no longer, a recorder's part of it included.
 _LAUNCH_MS: Final = 0.06
-# Where this share of their time is in one function, they are its ops.
-_PLACE_FRAC: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def host_ops(account: StepAccount | None) -> ComputedOnHost | None:
     of_function = sum(
         one.time_ms for name in names for one in here[name] if one.function == largest.function
     )
-    if not largest.function or of_function < _PLACE_FRAC * whole:
+    if not largest.function or of_function < thresholds()["half"] * whole:
         return ComputedOnHost(tuple(names[:_MOST]), whole, None)
     place = Place(largest.function, largest.file, largest.line or 0, largest.caller)
     return ComputedOnHost(tuple(names[:_MOST]), whole, place)

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from math import isnan
 from typing import TYPE_CHECKING, Final
 
+from stepscope.advice.catalogue import thresholds
 from stepscope.result import Finding
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import AccountPart, StepAccount
     from stepscope.registry import ChangeClass
 
-# A part that fewer steps have is not in the typical one.
-_TYPICAL_FRAC = 0.5
 # A mean is within as many standard errors of what it would be of many steps, 19 times of 20.
 ERRORS: Final = 2.0
 # Threads that make batches take cores and memory bandwidth from the rest of the step: up to this
@@ -165,7 +164,7 @@ def played(part: AccountPart) -> tuple[float, float, float]:
     """What it saves alone, in a typical step and at most; small parts were not played again."""
     if not part.alone_ms >= 0:
         return part.time_ms, part.time_ms, part.time_ms
-    is_typical = part.typical_ms > 0 and not part.number("steps_frac") < _TYPICAL_FRAC
+    is_typical = part.typical_ms > 0 and not part.number("steps_frac") < thresholds()["half"]
     return part.alone_ms, part.typical_ms if is_typical else part.alone_ms, part.most_ms
 
 

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import StepAccount
 
-# Of such steps a recorder's begin and end have so much.
-_RECORDER_FRAC = 0.5
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LongSteps:
@@ -113,7 +110,10 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
 
 def is_the_recorders(account: StepAccount | None) -> bool:
     """Whether most of the steps is what a recorder does: they say nothing about the program."""
-    return account is not None and account.recorder_ms >= _RECORDER_FRAC * account.step_time_ms > 0
+    return (
+        account is not None
+        and account.recorder_ms >= thresholds()["half"] * account.step_time_ms > 0
+    )
 
 
 def is_window(overview: OverviewPage) -> bool:

@@ -27,8 +27,6 @@ _NAMED: Final = 4
 _EXPECTED, _OF_CALL = 0.8, 0.75
 # PyTorch dispatches op by op by default: that alone is no alarm below this share.
 _USUAL_FRAC: Final = 0.3
-# A call has this share of the step, or what runs op by op is all of it; with more it is the model.
-_CALL_FRAC, _WHOLE_FRAC = 0.25, 0.75
 # Dispatch has this share of the call, or its long ops are what it costs.
 _DISPATCHING_FRAC: Final = 0.3
 # A call has this share of what is dispatched below it, to be its place.
@@ -178,14 +176,14 @@ def _outer_call(account: StepAccount | None, *, beside_compiled: bool) -> _Outer
     own = [one for one in rows if one.above in loops and not one.is_loop]
     whole_ms, step = sum(one.framework_ms for one in own), account.step_time_ms
     call = max(own, key=lambda one: one.framework_ms, default=None)
-    while call is not None and call.eager_ms > _WHOLE_FRAC * step and beside_compiled:
+    while call is not None and call.eager_ms > thresholds()["most"] * step and beside_compiled:
         below_it = [one for one in rows if one.above == rows.index(call)]
         call = max(below_it, key=lambda one: one.framework_ms, default=None)
     # The top of a file cannot be left out.
     if call is None or call.function.startswith("<") or call.framework_ms < whole_ms / 2:
         return None
     found = _OuterCall(Place(call.function, call.file, call.line or 0, call.caller), call.eager_ms)
-    is_part = _CALL_FRAC * step <= found.time_ms <= _WHOLE_FRAC * step
+    is_part = thresholds()["quarter"] * step <= found.time_ms <= thresholds()["most"] * step
     # Where a call's own Python takes longer than its dispatch, that is another matter.
     dispatching = max(call.python_ms, _DISPATCHING_FRAC * found.time_ms)
     if not is_part or call.framework_ms < dispatching:

@@ -32,14 +32,12 @@ class Series:
             rest of the step does; else NaN.
         every: Steps from one burst to the next, where there are bursts; 0 where they have no
             rhythm; NaN without bursts.
-        burst_ps: Mean time in the steps with it.
         first_frac: Share of all of it in the first step.
     """
 
     steps_frac: float
     growth: float
     every: float
-    burst_ps: float
     first_frac: float
 
 
@@ -58,14 +56,13 @@ def series(time_ps: I64, step_ps: I64 | None = None) -> Series:
     """
     count, mean = len(time_ps), float(time_ps.mean()) if len(time_ps) else 0.0
     if not mean > 0:
-        return Series(0.0, nan, nan, 0.0, nan)
+        return Series(0.0, nan, nan, nan)
     has = time_ps >= HALF_FRAC * mean
-    burst = float(time_ps[has].mean())
     share = float(has.mean())
     every = nan
     if count >= SEVERAL and 0 < share < HALF_FRAC:  # fewer steps show no rhythm
         quiet = float(time_ps[~has].mean())
-        if quiet <= LARGE_FRAC * burst:
+        if quiet <= LARGE_FRAC * float(time_ps[has].mean()):
             every = _period(np.flatnonzero(has))
     growth = nan
     if count >= SEVERAL and share >= HALF_FRAC:
@@ -75,7 +72,7 @@ def series(time_ps: I64, step_ps: I64 | None = None) -> Series:
             rest = None if step_ps is None else _middles(step_ps - time_ps)
             middles = _middles(time_ps)
             growth = _apart(_growth(middles), middles, None if rest is None else rest + middles)
-    return Series(share, growth, every, burst, float(time_ps[0] / time_ps.sum()))
+    return Series(share, growth, every, float(time_ps[0] / time_ps.sum()))
 
 
 def _steady(time_ps: I64) -> float:
