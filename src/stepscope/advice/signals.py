@@ -15,7 +15,6 @@ from stepscope.result import Place, Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.tf_data_bottleneck_analysis import (
-        Bottleneck,
         TfDataBottleneckAnalysis,
     )
 
@@ -98,8 +97,7 @@ def tf_data(results: Results) -> Facts | Silence | Unknown:
         ),
         "batch_made_frac": _making_ms(found) / step,
         "main_ops": listed(main_ops(found)),
-        "element_shape": _large_element(stage),
-        "element_bytes": stage.size_bytes if _large_element(stage) else None,
+        "element_shape": stage.shape or None,
         **gains,
         "gain_unmeasured_ms": _OVERHEAD_FRAC * gains.get("gain_offline_ms", 0.0),
     }
@@ -127,13 +125,6 @@ def main_ops(found: TfDataBottleneckAnalysis) -> tuple[tuple[str, float], ...]:
     part = thresholds()["part"]
     shown = tuple((op, times[op] / whole) for op in longest if times[op] >= part * whole > 0)
     return shown if sum(share for _op, share in shown) >= thresholds()["half"] else ()
-
-
-def _large_element(stage: Bottleneck) -> str:
-    """Return the shape of an element much larger than what it is made of, or what is left of it."""
-    times = thresholds()["large_element"]
-    is_large = stage.size_bytes > times * stage.into_bytes
-    return stage.shape if is_large or stage.size_bytes > times * stage.from_bytes else ""
 
 
 def _making_ms(found: TfDataBottleneckAnalysis) -> float:

@@ -174,8 +174,6 @@ class Bottleneck:
         maker: The flat_map or interleave that makes the datasets.
         shape: Shape of the largest component of an element.
         size_bytes: Size of an element.
-        from_bytes: Size of the input of an element.
-        into_bytes: Smallest size that later stages reduce an element to.
         kept_frac: Share of the maps' output that a filter keeps, at it or downstream of it.
     """
 
@@ -205,8 +203,6 @@ class Bottleneck:
     maker: str = ""
     shape: str = ""
     size_bytes: float = nan
-    from_bytes: float = nan
-    into_bytes: float = nan
     kept_frac: float = 1.0
 
 

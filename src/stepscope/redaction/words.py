@@ -33,7 +33,7 @@ cachemask calculate calculator call callable callback callbacks called caller ca
 cancellation candidate cannot canonical canonicalize cap capability capitalize capture captured
 capturing cardinality cartesian case cast cat catarray categorical categories category cauchy
 causal cause cbid cbrt cc ccl ccol ccp cdf cdist ceil cell celu center centered certain cga chain
-chalf change changed changes channel char charged chebyshev check checker checkify checknumerics
+chalf change changed channel char charged chebyshev check checker checkify checknumerics
 checkpoint checkpointing checkpoints chief child chip chisquare cho choice cholesky choose chr
 chrome chunk chunks cid cijk circular ckpt claims clamp class clear client clip clk clock clocks
 clone cloned close closed cloud cluster clustering clz cmem cmn coalesce coalesced code codegen
@@ -110,18 +110,18 @@ issue istft istitle isupper it item items iter iteration iterator its itself ixo
 jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp jxl kaiser kbit kd kepler kept keras
 kern kernel kernels key keys keyword kfd kind kineto kl kmc kmeans known knuth kron kthvalue kv
 kwargs label labels lacks laguerre lamb lambda lambdifygenerated lanczos lane lapack laplace larf
-large larger last launch launched launches launching lax layer layernorm layout layouts lazy lcm
-ldexp ldg ldgsts ldidt ldl lds ldsb le leading leaf leaky learnable learned leaves left legacy
-legendre len length lengths lerp less level levels lfs lgamma lhs lib libraries library librosa
-lies lifetimes lift lightning like likely limit linalg line linear linearize linen lines linkage
-links linspace lion list listener lists lite literal literals little lj ljust ll llm lmdb lmr load
-loaded loader loading loads loat local localhost locals location lock log logaddexp logarithm
-logcumsumexp logdet loggamma logger loggers logging logical logistic logit logits logm lognormal
-logspace logsumexp long longer longest look looks lookup loop loss losses lossy lost lovelace low
-lower lowering lrn lru lshift lstm lstmv lstrip lstsq lt lu made main mainloop major make makes
-malloc managed manager mangled manip manual many map margin mark marked marker markers marks mask
-masked mat match matched matching materialize math mathremainder matmul matpush matrix matvec max
-maximum maxpool maxwell mb mbit mdl mean means measured median mega megacore megascale mem memcpy
+large larger last launch launched launches launching lax layer layernorm layout lazy lcm ldexp ldg
+ldgsts ldidt ldl lds ldsb le leading leaf leaky learnable learned leaves left legacy legendre len
+length lengths lerp less level levels lfs lgamma lhs lib libraries library librosa lies lifetimes
+lift lightning like likely limit linalg line linear linearize linen lines linkage links linspace
+lion list listener lists lite literal literals little lj ljust ll llm lmdb lmr load loaded loader
+loading loads loat local localhost locals location lock log logaddexp logarithm logcumsumexp
+logdet loggamma logger loggers logging logical logistic logit logits logm lognormal logspace
+logsumexp long longer longest look looks lookup loop loss losses lossy lost lovelace low lower
+lowering lrn lru lshift lstm lstmv lstrip lstsq lt lu made main mainloop major make makes malloc
+managed manager mangled manip manual many map margin mark marked marker markers marks mask masked
+mat match matched matching materialize math mathremainder matmul matpush matrix matvec max maximum
+maxpool maxwell mb mbit mdl mean means measured median mega megacore megascale mem memcpy
 memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort
 mesh meshgrid message meta metadata method methods metric metrics mfcc mfma mha mi microsecond
 microseconds migration millisecond milliseconds min minibatch minibatches miniconda minimum minor
@@ -131,16 +131,16 @@ mpi mps ms msccl mse msg msort mt mtia mul mulhi multi multiarray multiblock mul
 multihead multilabel multimem multinomial multiple multiply multiprocessing multiprocessor
 multiprocessors multivariate must mutable mutex mv mvlgamma mxfp mxu na nadam name named names
 namespace naming nan nanargmax nanargmin nanfunctions nanmean nanmedian nanosecond nanoseconds
-nanquantile nansum narrow native nccl ncf nchw nchwto nd ndimage ndjson ndtr ndtri ne nearest need
-needed neg negate negative neighbor neighbors neither nelems neon nest nested net network never
-new newdocs next nextafter nhwc nhwckrsc nhwcto nibabel nic nll nms nn nnpack nnt nnx nnz no
-nocast node noise non none nonzero nor norm normal normalization normalize not note nothing np npy
-npyio npz nr ns nsight nsys nt nth ntn nuclear null num numa number numbers numel numeric
-numerical numerics numerictypes numpy nv nvfp nvidia nvjet nvl nvprof nvshmem nvtx obj object
-objects obs occ occupancy occurrences oci oct odeint of off offset offsets ogs on once one oneccl
-onednn ones onesweep only oom op opaque open oper operand operation operations operator ops opt
-optax optimization optimize optimized optimizer option optional options or orbax orch ord order
-ordered ordering ordinal ords orgqr origin ormqr orthogonal osrt other others our out outer
+nanquantile nansum narrow native nccl ncf nchw nchwto nd ndimage ndjson ndtr ndtri ne nearest
+nearly need needed neg negate negative neighbor neighbors neither nelems neon nest nested net
+network never new newdocs next nextafter nhwc nhwckrsc nhwcto nibabel nic nll nms nn nnpack nnt
+nnx nnz no nocast node noise non none nonzero nor norm normal normalization normalize not note
+nothing np npy npyio npz nr ns nsight nsys nt nth ntn nuclear null num numa number numbers numel
+numeric numerical numerics numerictypes numpy nv nvfp nvidia nvjet nvl nvprof nvshmem nvtx obj
+object objects obs occ occupancy occurrences oci oct odeint of off offset offsets ogs on once one
+oneccl onednn ones onesweep only oom op opaque open oper operand operation operations operator ops
+opt optax optimization optimize optimized optimizer option optional options or orbax orch ord
+order ordered ordering ordinal ords orgqr origin ormqr orthogonal osrt other others our out outer
 outfeed outlier outliers output outputs outside over overhead overlap overlapping overlaps
 override overrideable overrides own owner pack package packages packed packet packets pad padded
 padding page pageable paged pairwise pandas panic parallel parallelism param parameter

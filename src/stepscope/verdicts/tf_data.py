@@ -44,10 +44,6 @@ _RANDOM = re.compile(r"Random|Shuffle|Multinomial")
 
 PeriodOf = Literal["time between calls", "its step", "the recording"]
 
-# Stages that hand on all that they ask for: a smaller result is made of all of it.
-_KEEPS_ALL = re.compile(r"(Parallel)?(Map|Batch|PaddedBatch|MapAndBatch|Prefetch|Shuffle|.*Repeat)")
-_VERSION = re.compile(r"V\d+$")
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PipelineWait:
@@ -239,7 +235,7 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         parallelism = (cores or 1) if "Parallel" in leaf(path) + own.get("name", "") else 1
     parallelism = max(parallelism, 1)
     long_names = [names[node] for node in pipeline.nodes.tolist()]
-    size = _sizes(host, facts, long_names, found.bottleneck)
+    size = _element(host, int(facts.sample[found.bottleneck]))
     datasets, maker = _datasets(path, long_names, facts)
     return Stage(
         long_name=path,
@@ -263,10 +259,8 @@ def stage_of(host: Host, pipeline: Pipeline, found: PipelineWait) -> Stage | Non
         batches=leaf(path).startswith("MapAndBatch") or _are_batched(downstream),
         datasets=datasets / count,
         maker=maker,
-        shape=size.shape,
-        size_bytes=size.size_bytes,
-        from_bytes=size.from_bytes,
-        into_bytes=size.into_bytes,
+        shape="" if size is None else size.largest,
+        size_bytes=nan if size is None else float(size.size),
         kept_frac=_kept(path, long_names, facts),
     )
 
@@ -421,51 +415,6 @@ def _overhead(ops: tuple[PipelineOp, ...], stage_ps: int) -> float | None:
     return max(1 - inside / stage_ps, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Of one element of a stage; NaN where it was not recorded.
-
-    Attributes:
-        shape: Shape and type of what it mostly is.
-        size_bytes: Its size.
-        from_bytes: Of those that it is made of.
-        into_bytes: The least that later stages make of it.
-    """
-
-    shape: str = ""
-    size_bytes: float = nan
-    from_bytes: float = nan
-    into_bytes: float = nan
-
-
-def _sizes(host: Host, facts: NodeFacts, long_names: list[str], at: int) -> Sizes:
-    """How much data a stage makes, of how much, and what the rest leaves of it.
-
-    Args:
-        host: The pipeline's.
-        facts: Of its nodes.
-        long_names: Of its nodes.
-        at: The stage's position.
-    """
-    listed = [_element(host, row) for row in facts.sample.tolist()]
-    calls, parents = facts.calls.tolist(), facts.parent.tolist()
-    own = listed[at]
-    if own is None or not calls[at]:
-        return Sizes()
-    asked = [place for place, parent in enumerate(parents) if parent == at]
-    made_of = [_all_bytes(listed[place], calls[place]) for place in asked]
-    least = float(own.size)
-    after, seen = parents[at], {at}
-    while after >= 0 and after not in seen:
-        seen.add(after)
-        if not _KEEPS_ALL.fullmatch(_VERSION.sub("", leaf(long_names[after]))):
-            break
-        whole = _all_bytes(listed[after], calls[after])
-        least = min(least, whole / calls[at]) if whole == whole else least
-        after = parents[after]
-    return Sizes(own.largest, own.size, sum(made_of) / calls[at] if asked else nan, least)
-
-
 def _element(host: Host, row: int) -> Element | None:
     if row < 0:
         return None
@@ -473,7 +422,3 @@ def _element(host: Host, row: int) -> Element | None:
     return element(
         str(said.get(stat_names.ELEMENT_SHAPES, "")), str(said.get(stat_names.ELEMENT_TYPES, ""))
     )
-
-
-def _all_bytes(one: Element | None, calls: int) -> float:
-    return nan if one is None else float(one.size * calls)

@@ -20,7 +20,7 @@ _VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")
 SAID = (
     "parallelism", "cores", "threads", "elements", "overhead_frac", "python_frac", "read_frac",
     "is_random", "is_repeated", "has_cache", "datasets", "maker", "shape", "size_bytes",
-    "from_bytes", "into_bytes", "kept_frac",
+    "kept_frac",
 )  # fmt: skip
 # Cores assumed where the recording does not say how many tf.data may use.
 _CORES = 2
@@ -97,8 +97,6 @@ class Stage:
             it, or else below it; 0 where none is.
         shape: Shape and type of what one of its elements mostly is; "" where not recorded.
         size_bytes: Size of one of its elements; NaN where not recorded.
-        from_bytes: Of those that it is made of, its share of all that the stage asks for.
-        into_bytes: What the next stage makes of one.
         kept_frac: Share of what maps make that a filter at it, or downstream of it, keeps.
     """
 
@@ -123,8 +121,6 @@ class Stage:
     datasets: float
     shape: str = ""
     size_bytes: float = nan
-    from_bytes: float = nan
-    into_bytes: float = nan
     kept_frac: float = 1.0
     maker: str = ""
 

@@ -253,17 +253,3 @@ def rival(**known: Any) -> SimpleNamespace:
 def account_of(*rivals: SimpleNamespace) -> SimpleNamespace:
     """A step account that knows these threads."""
     return SimpleNamespace(rivals=SimpleNamespace(records=lambda: list(rivals)))
-
-
-def test_elements_that_later_stages_reduce_are_told_with_their_sizes() -> None:
-    large = replace(
-        SERIAL, shape="[129,64] double", size_bytes=66048.0, from_bytes=512.0, into_bytes=32.0
-    )
-    one = answer("serial-map", results(large, {"num_parallel_calls": 0.4}))
-    assert isinstance(one, Finding)
-
-
-def test_bytes_that_become_floats_and_stay_are_no_news() -> None:
-    cast = replace(SERIAL, shape="[8] float", size_bytes=32, from_bytes=8, into_bytes=32)
-    one = answer("serial-map", results(cast, {"num_parallel_calls": 0.4}))
-    assert isinstance(one, Finding)

@@ -507,8 +507,6 @@ export interface Bottleneck {
   readonly maker: string;
   readonly shape: string;
   readonly size_bytes: number | null;
-  readonly from_bytes: number | null;
-  readonly into_bytes: number | null;
   readonly kept_frac: number | null;
 }
 

@@ -22,11 +22,11 @@ def test_an_even_part_has_no_trend_and_no_burst() -> None:
 
 
 def test_what_every_third_step_has_comes_in_bursts() -> None:
-    found = of(0, 0, 60, 0, 0, 60, 0, 0, 60)
+    assert of(0, 0, 60, 0, 0, 60, 0, 0, 60).every == 3.0
 
 
 def test_a_burst_that_came_once_has_no_rhythm() -> None:
-    found = of(0, 0, 60, 0, 0, 0)
+    assert of(0, 0, 60, 0, 0, 0).every == 0.0
 
 
 def test_two_bursts_are_no_rhythm() -> None:
