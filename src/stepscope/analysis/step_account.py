@@ -25,7 +25,12 @@ from stepscope.tables.memory.allocations import (
     type_with_most_bytes,
 )
 from stepscope.tables.parts import grouping
-from stepscope.tables.parts.gradients import NeedlessGradients, unused_graph
+from stepscope.tables.parts.gradients import (
+    NeedlessGradients,
+    repeated_gradients,
+    unclaimed_gradients,
+    unused_graph,
+)
 from stepscope.tables.parts.replay import WhatIf, what_if
 from stepscope.tables.parts.series import Series, series, standard_error_ps
 from stepscope.tables.parts.shares import (
@@ -265,6 +270,8 @@ class StepAccount(Result):
             recorder's time, and in no other part. 0 if nothing was corrected.
         growth: Where each step runs more ops than the one before; None where it does not.
         unused_gradients: Forward ops whose gradients nothing computed; None where there are none.
+        repeated_gradients: Gradients that a step computes again; None where there are none.
+        unclaimed_gradients: Those of parameters that nothing updates; None where none are known.
         parts: What a person would change; their times sum to the step.
         facts: Further numbers and names of the parts.
         shares: What each part is made of and where it comes from, by role.
@@ -291,6 +298,8 @@ class StepAccount(Result):
     events_ms: float = 0.0
     growth: OpsGrowth | None
     unused_gradients: NeedlessGradients | None
+    repeated_gradients: NeedlessGradients | None
+    unclaimed_gradients: NeedlessGradients | None
     parts: Table[PartRow]
     facts: Table[FactRow]
     shares: Table[ShareRow]
@@ -385,6 +394,8 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         events_ms=ms(longest.events_ps) / count,
         growth=None if grows is None else OpsGrowth(grows.first, grows.last, grows.mean, grows.op),
         unused_gradients=unused_graph(host, longest),
+        repeated_gradients=repeated_gradients(host, longest),
+        unclaimed_gradients=unclaimed_gradients(host, longest),
         parts=parts,
         facts=facts,
         shares=shares,
@@ -400,7 +411,7 @@ def _nothing() -> StepAccount:
         headline="No step and no event that lasts was recorded.",
         step_time_ms=nan, step_count=0, is_window=True, busy_ms=0.0, recorder_ms=0.0,
         has_device=False, has_python=False, has_events=False, has_ops=False,
-        growth=None, unused_gradients=None,
+        growth=None, unused_gradients=None, repeated_gradients=None, unclaimed_gradients=None,
         parts=Table.empty(PartRow), facts=Table.empty(FactRow),
         shares=Table.empty(ShareRow), owners=Table.empty(OwnerRow),
         calls=Table.empty(OuterCallRow), rivals=Table.empty(RivalRow),

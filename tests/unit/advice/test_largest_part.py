@@ -98,6 +98,8 @@ def account(
         recorder_ms=0.0,
         growth=None,
         unused_gradients=None,
+        repeated_gradients=None,
+        unclaimed_gradients=None,
         parts=Table(PartRow, {name: [row[name] for row in rows] for name in columns_of(PartRow)}),
         facts=_facts(rows),
         shares=_shares(rows),

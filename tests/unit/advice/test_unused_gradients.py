@@ -12,12 +12,25 @@ from stepscope.tables.parts.gradients import NeedlessGradients
 from tests.unit.advice.test_largest_part import account, op
 
 EVALUATE = NeedlessGradients(
-    6.0, 40.0, "aten::linear", "evaluate", "train.py", 30, "train.py:50 main", is_all=False
+    6.0, 40.0, "aten::linear", "evaluate", "train.py", 30, "train.py:50 main"
 )
 
 
-def told(found: NeedlessGradients | None) -> Advice:
-    asked = replace(account(op("conv", 8.0)), unused_gradients=found)
+# A backward pass ends in 84 parameters, half of which are updated.
+TEACHER = replace(
+    EVALUATE, time_ms=3.0, ops=84, updated=42, longest="autograd::engine::evaluate_function: Conv0"
+)
+
+
+def told(
+    found: NeedlessGradients | None,
+    unclaimed: NeedlessGradients | None = None,
+) -> Advice:
+    asked = replace(
+        account(op("conv", 8.0)),
+        unused_gradients=found,
+        unclaimed_gradients=unclaimed,
+    )
     rules = [rule for rule in RULES if rule.id == "unused-gradients"]
     return advise({"step_account": asked}, rules)
 
@@ -49,3 +62,18 @@ def test_where_nothing_is_trained_large_ops_lose_little() -> None:
     assert found.saving_high_ms == pytest.approx(40 * 0.02 + 0.36)
     (small,) = told(replace(EVALUATE, is_all=True, ops=4_000)).findings
     assert (small.saving_ms, small.saving_high_ms) == pytest.approx((1.5, 3.6))
+
+
+def test_gradients_that_no_optimizer_takes_are_counted_and_placed() -> None:
+    (found,) = told(None, TEACHER).findings
+    assert (found.saving_low_ms, found.saving_ms) == pytest.approx((1.2, 2.25))
+    assert found.saving_high_ms == pytest.approx(3.3)
+
+
+def test_without_a_line_it_names_the_gradient_and_that_the_place_is_unknown() -> None:
+    (found,) = told(None, replace(TEACHER, function="", file="", line=None)).findings
+    assert found.place is None
+
+
+def test_few_gradients_that_no_optimizer_takes_are_no_finding() -> None:
+    assert not told(None, replace(TEACHER, time_ms=0.9)).findings

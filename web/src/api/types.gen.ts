@@ -577,7 +577,7 @@ export interface OpsGrowth {
   readonly op: string;
 }
 
-/** Gradients that were prepared and never computed. */
+/** Gradients that were prepared and never computed, computed again, or never used. */
 export interface NeedlessGradients {
   readonly time_ms: number | null;
   readonly ops: number | null;
@@ -587,6 +587,8 @@ export interface NeedlessGradients {
   readonly line: number | null;
   readonly caller: string;
   readonly is_all: boolean;
+  readonly times: number | null;
+  readonly updated: number;
 }
 
 /** What is run again in an average kept step. */
@@ -2773,6 +2775,8 @@ export interface StepAccount extends ResultBody {
   readonly events_ms: number | null;
   readonly growth: OpsGrowth | null;
   readonly unused_gradients: NeedlessGradients | null;
+  readonly repeated_gradients: NeedlessGradients | null;
+  readonly unclaimed_gradients: NeedlessGradients | null;
   readonly parts: TableOf<StepAccountPartRow>;
   readonly facts: TableOf<FactRow>;
   readonly shares: TableOf<ShareRow>;

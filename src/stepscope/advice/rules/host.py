@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -28,7 +29,7 @@ from stepscope.advice.match import match
 from stepscope.advice.render import below, brief_place, phrase, silent, unknown
 from stepscope.advice.results import Results
 from stepscope.registry import POSSIBLE, Answer, severity_of
-from stepscope.result import Place, Ref, Severity
+from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.updates import has_fused
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity, SideRow
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import StepAccount
+    from stepscope.tables.parts.gradients import NeedlessGradients
 
 _NAMED: Final = 3
 # What a launch costs where nothing disturbs it, in µs.
@@ -278,33 +280,88 @@ _PREPARED: Final = (0.05, 0.25, 0.6)
 _NOTE_MS, _KEPT = (0.001, 0.006, 0.02), (0.0, 0.02, 0.06)
 
 
-def unused_gradients(results: Results) -> Answer:
+def unused_gradients(results: Results) -> Iterator[Answer]:
     """Fire when gradients without their use cost 10 % of the step."""
     account, part = results.step_account, thresholds()["part"]
-    step, found = account.step_time_ms, account.unused_gradients
-    if found is None:
-        return silent("no_unused")
-    if found.time_ms < part * step:
-        return below(found.time_ms, step, part)
-    low, saving, high = (share * found.time_ms for share in _PREPARED)
+    step, unused, unclaimed = (
+        account.step_time_ms, account.unused_gradients, account.unclaimed_gradients
+    )  # fmt: skip
+    known = [one for one in (unclaimed, unused) if one is not None]
+    costly = [one for one in known if one.time_ms >= part * step]
+    yield from (_needless_gradients(one, step) for one in costly)
+    if not known:
+        yield silent("no_unused")
+    elif not costly:
+        yield below(max(one.time_ms for one in known), step, part)
+
+
+def _needless_gradients(found: NeedlessGradients, step: float) -> Finding:
+    """Return the finding of ops that no backward pass reached, or of parameters without update."""
+    shares = _UNCLAIMED if found.updated else _PREPARED
+    low, saving, high = (share * found.time_ms for share in shares)
     if found.is_all:
         notes = zip(_NOTE_MS, _KEPT, (low, saving, high), strict=True)
         low, saving, high = (
             min(most, note * found.ops + kept * found.time_ms) for note, kept, most in notes
         )
+    cause = "unclaimed-gradients" if found.updated else "unused-gradients"
     return match(
-        "unused-gradients",
+        cause,
         step,
         saving,
         0.8,
+        cost_ms=found.time_ms if found.updated else None,
+        low_ms=low,
+        high_ms=min(high, step),
+        place=found.place,
+        evidence=(Ref("step_account", cause.replace("-", "_")),),
+        unused_ms=found.time_ms,
+        ops=None if found.updated else found.ops,
+        parameters=found.ops if found.updated else None,
+        updated=found.updated or None,
+        longest=None if found.place else found.longest.rpartition(_EVALUATES)[2],
+    )
+
+
+# Of a frozen model's backward pass what remains is the way to its input, where something before it
+# is trained; without a graph its forward pass is shorter, too.
+_UNCLAIMED: Final = (0.4, 0.75, 1.1)
+# What autograd calls the evaluation of a node.
+_EVALUATES: Final = "evaluate_function: "
+# Share of the repeated passes that can go: the last of them may train other parameters.
+_REPEATED: Final = (0.6, 0.9, 1.0)
+
+
+def repeated_gradients(results: Results) -> Answer:
+    """Fire when gradients that were computed before cost 5 % of the step."""
+    account, some = results.step_account, thresholds()["some"]
+    step, found = account.step_time_ms, account.repeated_gradients
+    if found is None and not _names_gradients(account):
+        return unknown("no_gradient_names")
+    if found is None or found.time_ms < some * step:
+        return below(0.0 if found is None else found.time_ms, step, some)
+    low, saving, high = (share * found.time_ms for share in _REPEATED)
+    return match(
+        "repeated-gradients",
+        step,
+        saving,
+        0.8,
+        cost_ms=found.time_ms,
         low_ms=low,
         high_ms=high,
         place=found.place,
-        evidence=(Ref("step_account", "unused_gradients"),),
-        unused_ms=found.time_ms,
+        evidence=(Ref("step_account", "repeated_gradients"),),
+        repeated_ms=found.time_ms,
+        times=round(found.times),
         ops=found.ops,
         longest=None if found.place else found.longest,
     )
+
+
+def _names_gradients(account: StepAccount) -> bool:
+    """Return whether anything of the step is named as a gradient, and of what."""
+    owners = (f"{one.name} {one.within}" for one in account.owners.records())
+    return any("Backward" in one for one in owners)
 
 
 # ---------------------------------------------------------------------------- Python

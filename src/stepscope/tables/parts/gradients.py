@@ -1,44 +1,56 @@
-"""Gradients that PyTorch prepares and nothing computes, and products without gradients.
+"""Gradients that a step need not compute, and products without gradients.
 
 While PyTorch records gradients, each op takes a number that its gradient carries. A number that no
-gradient carries was kept for nothing.
+gradient carries was kept for nothing (``unused_graph``); a number that several carry was computed
+again (``repeated_gradients``); more parameters with gradients than an optimizer updates are
+unclaimed (``unclaimed_gradients``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from stepscope.columns import distinct, distinct_keys, sum_by_key, union_spans
+from stepscope.columns import distinct, distinct_keys, rows_of, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.result import Place, ms
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, Owner, site_of, time_by_family
 from stepscope.tables.core.interval_overlap import covered, span_at
 from stepscope.tables.core.presence import entries_shaped
-from stepscope.tables.core.profile import Host
+from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import is_of_backward, prepares_backward
 from stepscope.tables.core.thresholds import PART_FRAC
 from stepscope.tables.host.events import Work, host_names, timed_rows
+from stepscope.tables.host.tapes import TAPE
+from stepscope.tables.in_steps.host_activity import torch_dispatches
+from stepscope.tables.in_steps.optimizer_updates import step_of_torch
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
 from stepscope.tables.traits.gradient_names import (
+    DIGITS,
     apart_from_gradients,
 )
 from stepscope.tables.traits.op_families import PRODUCTS
+from stepscope.tables.traits.updates import after_model
 
 
 @dataclass(frozen=True, slots=True)
 class NeedlessGradients:
-    """Gradients that were prepared and never computed.
+    """Gradients that were prepared and never computed, computed again, or never used.
 
     Attributes:
-        time_ms, ops: Per step, of the forward ops whose gradients nothing computed.
+        time_ms, ops: Per step, of the forward ops whose gradients nothing computed, of all but the
+            first time that gradients were computed, or of the gradients that nothing uses; of
+            these, ``ops`` are the parameters in which a backward pass ends.
         longest, function, file, line, caller: The op that most of their time is of, and where most
             is called from; "" and None where no line was recorded.
         is_all: Whether nothing computes a gradient.
+        times: How often each is computed; 0 where none is.
+        updated: How many parameters are updated; 0 where that is not known.
     """
 
     time_ms: float
@@ -48,7 +60,9 @@ class NeedlessGradients:
     file: str
     line: int | None
     caller: str
-    is_all: bool
+    is_all: bool = False
+    times: float = 0.0
+    updated: int = 0
 
     @property
     def place(self) -> Place | None:
@@ -75,18 +89,27 @@ def unused_graph(host: Host, found: Account) -> NeedlessGradients | None:
     time = int(covered(*spans, start, end).sum())
     if time == 0:
         return None
-    count = int(steps.kept.sum())
-    place = place_of(found.frames, *spans) or CallSite("", "", 0, "")
-    return NeedlessGradients(
-        ms(time) / count,
-        len(begin) / count,
-        longest_name(host, rows, until - begin),
-        place.function,
-        place.file,
-        place.line if place.file else None,
-        place.caller,
-        is_all=not numbered.backward.any(),
-    )
+    longest, place = longest_name(host, rows, until - begin), place_of(found.frames, *spans)
+    is_all = not numbered.backward.any()
+    return _needless(found, time, len(begin), longest, place, is_all=is_all)
+
+
+def _needless(
+    found: Account,
+    time_ps: int,
+    ops: int,
+    longest: str,
+    place: CallSite | None,
+    *,
+    is_all: bool = False,
+    times: float = 0.0,
+    updated: int = 0,
+) -> NeedlessGradients:
+    """Return such work per step; parameters are those of each step already."""
+    at, count = place or CallSite("", "", 0, ""), int(found.found.kept.sum())
+    line = at.line if at.file else None
+    each, where = ops if updated else ops / count, (at.function, at.file, line, at.caller)
+    return NeedlessGradients(ms(time_ps) / count, each, longest, *where, is_all, times, updated)
 
 
 def _tells_of_backward(name: str) -> bool:
@@ -159,6 +182,171 @@ def place_of(calls: Frames | None, begin: I64, until: I64) -> CallSite | None:
     first, code = distinct_keys(calls.name[row])
     most = int(np.argmax(sum_by_key(code, length, len(first))))
     return site_of(calls, int(row[first[most]]))
+
+
+@derived
+def differentiates_gradients(host: Host) -> bool:
+    """By the names of ops, or by the numbers that PyTorch's autograd gives them."""
+    return any(map(_is_higher, host.space.event_metadata.name)) or _goes_through_gradients(host)
+
+
+def _is_higher(name: str) -> bool:
+    """A gradient of a gradient: penalties on gradients need those of the first pass again."""
+    return "BackwardBackward" in name or name.count(TAPE) > 1
+
+
+def _goes_through_gradients(host: Host) -> bool:
+    """Whether PyTorch's backward passes go through ops that ran within one (``create_graph``)."""
+    numbered = numbered_ops(host)
+    nodes = distinct(numbered.number[numbered.backward])
+    made = [
+        _made_within(numbered, numbered.thread == thread)
+        for thread in distinct(numbered.thread[numbered.backward]).tolist()
+    ]
+    return sum(map(len, made)) > 0 and _is_some(nodes, np.concatenate(made))
+
+
+def _is_some(nodes: I64, made: I64) -> bool:
+    return int(np.isin(nodes, made).sum()) > PART_FRAC * len(nodes)
+
+
+def _made_within(numbered: NumberedOps, mine: Bool) -> I64:
+    """Numbers of the ops of a thread that ran within its backward passes."""
+    back, other = mine & numbered.backward, mine & ~numbered.backward
+    passes = union_spans(numbered.start_ps[back], numbered.end_ps[back])
+    within = span_at(*passes, numbered.start_ps[other]) >= 0
+    return distinct(numbered.number[other][within])
+
+
+def repeated_gradients(host: Host, found: Account) -> NeedlessGradients | None:
+    """Return None if each is computed once, or gradients are differentiated: they are needed."""
+    if differentiates_gradients(host):
+        return None
+    rows, group = _of_torch(host)
+    steps = found.found
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    begin = host.space.events.start_ps[rows]
+    until = begin + host.space.length_ps[rows]
+    step = span_at(start, end, begin)
+    inside = step >= 0
+    rows, begin, until, step = rows[inside], begin[inside], until[inside], step[inside]
+    order = np.lexsort((begin, group[inside], step))
+    key = np.stack([step[order], group[inside][order]])
+    again = np.append(False, (np.diff(key) == 0).all(axis=0))[: len(order)]
+    if not again.any():
+        return None
+    which = order[again]
+    spans = union_spans(begin[which], until[which])
+    time = int(covered(*spans, start, end).sum())
+    length = until[which] - begin[which]
+    _first, code = distinct_keys(np.cumsum(~again))
+    runs = np.bincount(code)
+    spent = sum_by_key(code[again], length, len(runs))
+    times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
+    name = longest_name(host, rows[which], length)
+    place = place_of(found.frames, *spans)
+    return _needless(found, time, len(which), name, place, times=times)
+
+
+def _of_torch(host: Host) -> tuple[I64, I64]:
+    """The nodes of autograd that ran, and which forward op each is of."""
+    numbered, names = numbered_ops(host), host.space.event_metadata.name
+    is_node = np.asarray([*map(_is_node, names), False])
+    of = host.space.events.metadata[numbered.row]
+    nodes = np.flatnonzero(numbered.backward & is_node[of])
+    # An op and what evaluates it have one number, and each is computed as often.
+    _first, code = distinct_keys(of[nodes].astype(np.int64))
+    return numbered.row[nodes], numbered.number[nodes] * np.int64(len(_first) or 1) + code
+
+
+def _is_node(name: str) -> bool:
+    """Whether it is a node of autograd: ``MmBackward0``, with any words before it."""
+    return name.rstrip(DIGITS).endswith("Backward")
+
+
+_ACCUMULATE: Final = "AccumulateGrad"
+# Which ops of an optimizer's step run once for each parameter: those of the first, less those of
+# the second. Of an optimizer that is not among them the name with the most ops is an upper bound.
+_ONCE: Final = {
+    **dict.fromkeys(("Adam", "AdamW", "NAdam", "RMSprop", "Adagrad"), ("addcdiv_", "")),
+    "SGD": ("add_", "mul_"),
+}
+# Ops that update many parameters at once: how many is not recorded.
+_TOGETHER: Final = ("_foreach_", "_fused_")
+
+
+def unclaimed_gradients(host: Host, found: Account) -> NeedlessGradients | None:
+    """None where each parameter with a gradient may be updated, or nobody can tell."""
+    steps = found.found
+    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    rows = timed_rows(host, entries_shaped(host, is_of_backward))
+    rows = rows[np.argsort(host.space.events.start_ps[rows], kind="stable")]
+    updated = _updates(host, start, end)
+    # Points at which gradients are differentiated have gradients, too, and nobody updates them.
+    if not updated or len(rows) == 0 or found.line < 0 or differentiates_gradients(host):
+        return None
+    begin = host.space.events.start_ps[rows]
+    until = begin + host.space.length_ps[rows]
+    is_end = entries_shaped(host, lambda name: is_of_backward(name) and name.endswith(_ACCUMULATE))
+    ends, spans = is_end[host.space.events.metadata[rows]], union_spans(begin, until)
+    got = _most_of_a_pass(begin[ends], _passes(host, found, spans, begin[ends]), start, end)
+    if got <= updated or ends.all():
+        return None
+    # Which parameters nobody updates is not recorded: the gradients of all are taken to cost as
+    # much.
+    time = int(covered(*spans, start, end).sum() * (got - updated) / got)
+    name = longest_name(host, rows[~ends], (until - begin)[~ends])
+    return _needless(found, time, got, name, None, updated=updated) if time else None
+
+
+def _updates(host: Host, start: I64, end: I64) -> int:
+    """The most parameters that one step's optimizers update; 0 where that is not known."""
+    space = host.space
+    named = [step_of_torch(text) for text in space.event_metadata.name]
+    kinds = [text.rpartition(":")[2] for text in space.event_metadata.name]
+    in_step = np.zeros(len(start), dtype=np.int64)
+    for optimizer in sorted({one for one in named if one}):
+        rows = timed_rows(host, np.asarray([one == optimizer for one in named]))
+        rows = rows[np.argsort(space.events.start_ps[rows], kind="stable")]
+        begin = space.events.start_ps[rows]
+        until = begin + space.length_ps[rows]
+        spans = union_spans(np.minimum(after_model(host, begin, until), until), until)
+        count: dict[str, I64] = {}
+        for kind in sorted({one for one in kinds if one.endswith("_")}):
+            ops = rows_of(space.events.metadata, np.asarray([*map(kind.__eq__, kinds), False]))
+            at = space.events.start_ps[ops]
+            at = at[span_at(*spans, at) >= 0]
+            if len(at) and kind.startswith(_TOGETHER):
+                return 0
+            step = span_at(start, end, at)
+            count[kind] = np.bincount(step[step >= 0], minlength=len(start))
+        once, less = _ONCE.get(optimizer, ("", ""))
+        exact = count.get(once, 0) - count.get(less, np.zeros_like(in_step))
+        is_exact = once in count and (exact > 0).any()
+        in_step += exact if is_exact else np.max([0 * in_step, *count.values()], axis=0)
+    return int(in_step.max(initial=0))
+
+
+def _passes(host: Host, found: Account, spans: tuple[I64, I64], at: I64) -> I64:
+    """Which backward pass each moment is of: ops of the loop's own lie between two."""
+    space, rows = host.space, torch_dispatches(host)
+    ids = np.asarray([line.id for line in space.lines], dtype=np.int64)
+    rows = rows[ids[space.lines_of(rows)] == space.lines[found.line].id]
+    begin = np.sort(space.events.start_ps[rows])
+    passes: I64 = np.searchsorted(begin[span_at(*spans, begin) < 0], at)
+    return passes
+
+
+def _most_of_a_pass(at: I64, of: I64, start: I64, end: I64) -> int:
+    """The usual number of parameters that the largest pass of a step ends in."""
+    step = span_at(start, end, at)
+    inside = step >= 0
+    if not inside.any():
+        return 0
+    first, code = distinct_keys(of[inside])
+    largest = np.zeros(len(start), dtype=np.int64)
+    np.maximum.at(largest, step[inside][first], np.bincount(code))
+    return int(np.median(largest[largest > 0]))
 
 
 def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:

@@ -238,7 +238,7 @@ _SAME: Final = ("get-tuple-element", "bitcast")
 
 
 def _of_op(host: Host, part: Part) -> Iterator[Share]:
-    """Yield who computes the same, and what writes into the copy of an argument."""
+    """Yield who computes the same, and the op that writes into the copy of an argument."""
     event = part.first.event
     found = instruction_of(host, event)
     if found is not None and (devices := computes_the_same(found[0])):

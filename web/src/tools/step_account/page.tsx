@@ -117,8 +117,9 @@ function figures(result: Account): Fact[] {
 
 /** What the account noticed beside the parts, in sentences. */
 function Asides({ result }: AccountProps) {
-  const { growth, unused_gradients: unused } = result;
-  if (!growth && !unused) return null;
+  const { growth, unused_gradients: unused, repeated_gradients: repeated } = result;
+  const { unclaimed_gradients: unclaimed } = result;
+  if (!growth && !unused && !repeated && !unclaimed) return null;
   return (
     <div>
       {growth && (
@@ -132,6 +133,20 @@ function Asides({ result }: AccountProps) {
           {duration(unused.time_ms ?? 0, "ms")} of each step go to{" "}
           {plural(Math.round(unused.ops ?? 0), "forward op")} whose gradients nothing computes
           {unused.file && `, at ${unused.file}:${unused.line} ${unused.function}`}.
+        </p>
+      )}
+      {repeated && (
+        <p>
+          {duration(repeated.time_ms ?? 0, "ms")} of each step go to gradients that were computed in
+          it before: {count(repeated.times ?? 0)} times in all
+          {repeated.file && `, at ${repeated.file}:${repeated.line} ${repeated.function}`}.
+        </p>
+      )}
+      {unclaimed && (
+        <p>
+          {duration(unclaimed.time_ms ?? 0, "ms")} of each step go to gradients that no optimizer
+          takes: of {count(unclaimed.ops ?? 0)} parameters {count(unclaimed.updated ?? 0)} are
+          updated.
         </p>
       )}
     </div>
