@@ -8,12 +8,15 @@ import subprocess
 import sys
 import threading
 import urllib.request
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+
+from stepscope.schema import names
 
 prometheus_client = pytest.importorskip("prometheus_client", reason="needs prometheus-client")
 metrics_service_pb2 = pytest.importorskip(
@@ -43,6 +46,14 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def with_rank(line: bytes, rank: int) -> bytes:
+    """The same chunk of another rank."""
+    begin = len(names.STEP_LOG_HEAD) + len('"01234567",')
+    text = line[begin:].replace(b'"rank":"0"', b'"rank":"%d"' % rank)
+    text = text.replace(b'"rank":0', b'"rank":%d' % rank)
+    return b'%s"%08x",%s\n' % (names.STEP_LOG_HEAD, zlib.crc32(text), text)
+
+
 @contextmanager
 def monitor(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "stepscope", "monitor", *arguments]
@@ -57,6 +68,18 @@ def test_a_pipe_gets_one_table(job: Path) -> None:
     with monitor(str(job)) as child:
         output, _ = child.communicate(timeout=60)
     assert re.search(r"^rank 0 +20 +1\d.* ms .*loss 0\.25$", output, re.MULTILINE)
+
+
+def test_many_ranks_fit_a_screen_slowest_first(job: Path, tmp_path: Path) -> None:
+    for rank in range(40):
+        log = (job / "run-rank0.steps").read_bytes().splitlines()
+        (tmp_path / f"run-rank{rank}.steps").write_bytes(
+            b"".join(with_rank(line, rank) for line in log)
+        )
+    with monitor(str(tmp_path)) as child:
+        output, _ = child.communicate(timeout=60)
+    assert len(output.splitlines()) <= 22
+    assert output.endswith("24 faster processes are not shown.\n")
 
 
 def test_prometheus_scrapes_every_rank(job: Path) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _EVERY_S: Final = 2.0
 _OTLP_EVERY_S: Final = 10.0
 _ON_THIS_MACHINE: Final = "127.0.0.1"
+# A screen of 24 lines also holds the headline and the line that says how to end.
+_MOST_ROWS: Final = 16
 
 
 class _Address(click.ParamType):  # type: ignore[type-arg]  # generic in the types only
@@ -107,6 +109,9 @@ def _screen(processes: list[Progress]) -> str:
     from stepscope.surfaces.format import clean, pad, width
     from stepscope.surfaces.live_steps import ago_s, said
 
+    headline, left = said(processes), len(processes) - _MOST_ROWS
+    if left > 0:
+        processes = sorted(processes, key=lambda one: -(one.recent_step_s or 0))[:_MOST_ROWS]
     rows = [("Process", "Steps", "Step", "Longest", "Input wait", "Memory", "Last step", "Values")]
     for one in processes:
         step_s, wait_s = one.recent_step_s, one.recent_wait_s
@@ -130,7 +135,8 @@ def _screen(processes: list[Progress]) -> str:
         ).rstrip()
         for row in rows
     ]
-    return "\n".join([clean(said(processes)), "", *lines])
+    more = [f"{left:,} faster processes are not shown."] if left > 0 else []
+    return "\n".join([clean(headline), "", *lines, *more])
 
 
 COMMAND = monitor
