@@ -8,9 +8,13 @@ and *what to do*, and carries a ``slug`` that is an anchor in ``docs/errors.md``
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from stepscope.utf8 import shown
+
+# Errors quote a stranger's file and the libraries that read it: no text of theirs fills a terminal.
+_MAX_PART_CHARS: Final = 4000
+_MAX_REASON_CHARS: Final = 300
 
 
 class StepscopeError(Exception):
@@ -31,7 +35,8 @@ class StepscopeError(Exception):
         self, what: str, *, where: str = "", why: str = "", hint: str = "", slug: str = ""
     ) -> None:
         # Paths in them may hold bytes that no answer could be encoded with.
-        self.what, self.where, self.why, self.hint = map(shown, (what, where, why, hint))
+        parts = (cut(shown(part), _MAX_PART_CHARS) for part in (what, where, why, hint))
+        self.what, self.where, self.why, self.hint = parts
         super().__init__(self.what)
         self.anchor = slug or type(self).slug
 
@@ -60,11 +65,21 @@ class SlowKernelsWarning(UserWarning):
     """A recording took long to open because the kernels are not compiled."""
 
 
+def cut(text: str, most_chars: int) -> str:
+    """Return a text, or its begin and its length if it is too long for a message."""
+    return text if len(text) <= most_chars else f"{text[:most_chars]}… ({len(text):,} characters)"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that a misspelt one most likely means; "" if none is similar."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, known, 1)), "")
+
+
+def _one_line(reason: str) -> str:
+    """Return a reason as one line: a file that is quoted in it must not write lines of its own."""
+    return cut(" ".join(reason.split()), _MAX_REASON_CHARS)
 
 
 class DecodeError(StepscopeError):
@@ -91,7 +106,7 @@ class DecodeError(StepscopeError):
         hint: str = "",
         kind: str = "XSpace",
     ) -> None:
-        self.reason = reason
+        self.reason = reason = _one_line(reason)
         self.offset_bytes = offset_bytes
         self.path = path
         self.file = file
@@ -122,7 +137,7 @@ class FormatError(StepscopeError):
         super().__init__(
             f"This file does not open: {title}.",
             where=file,
-            why=reason,
+            why=_one_line(reason),
             hint=hint or "Export or copy the file again; a cut copy does this.",
         )
 

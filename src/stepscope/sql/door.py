@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from stepscope.errors import UsageError
+from stepscope.errors import UsageError, cut
 from stepscope.sql.tables import TABLES
 
 LONGEST_QUERY: Final = 100_000
+#: As much of a query as its error repeats.
+SHOWN_CHARS: Final = 300
 _FIRST_CHARS: Final = 4096
 
 _STRING = re.compile(r"'(?:[^']|'')*'")
@@ -73,7 +75,8 @@ def named_tables(query: str, known: Iterable[str]) -> list[str]:
 
 def refusal(query: str, why: str, hint: str, slug: str = "sql-closed") -> UsageError:
     """The error for a query that is not run."""
-    return UsageError("This query is not run.", where=query, why=why, hint=hint, slug=slug)
+    where = cut(query, SHOWN_CHARS)
+    return UsageError("This query is not run.", where=where, why=why, hint=hint, slug=slug)
 
 
 def _blank_strings(query: str) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from stepscope.errors import UsageError
-from stepscope.sql.door import named_tables
+from stepscope.errors import UsageError, cut
+from stepscope.sql.door import SHOWN_CHARS, named_tables
 from stepscope.sql.tables import TABLES
 from stepscope.tables.core.profile import Profile
 
@@ -50,7 +50,7 @@ def wrong_query(query: str, why: str) -> UsageError:
     columns = "; ".join(f"{t.name}({', '.join(c.name for c in t.columns)})" for t in tables)
     return UsageError(
         "The query cannot be run.",
-        where=query,
+        where=cut(query, SHOWN_CHARS),
         why=why,
         hint=f"Tables: {columns or ', '.join(TABLES)}.",
         slug="sql",
