@@ -73,9 +73,10 @@ def main() -> int:
             for way in ways:
                 say(f"{name}, {way}, round {nth + 1}")
                 runs[way].append(run(name, way, seconds))
-        told = overview(FOLDER / "price" / f"{name}-ours")
-        found[name] = {way: [asdict(one) for one in done] for way, done in runs.items()} | told
-        rows += [row(name, way, runs, told) for way in ways]
+        told = {way: overview(FOLDER / "price" / f"{name}-{way}") for way in ways[1:]}
+        found[name] = {way: [asdict(one) for one in done] for way, done in runs.items()}
+        found[name]["told"] = told
+        rows += [row(name, way, runs, told.get(way, {})) for way in ways]
         print("\n".join(aligned(rows[-len(ways) :], 1)), flush=True)
     print("\n" + "\n".join(aligned(rows, 1)))
     kept = FOLDER / f"price-{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
@@ -178,6 +179,7 @@ def overview(folder: Path) -> dict[str, Any]:
         "counted": steps.count + steps.dropped,
         "undisturbed_ms": steps.undisturbed_ms,
         "covered": steps.recorded_frac,
+        "estimated": (steps.recorder_low_frac, steps.recorder_high_frac),
     }
 
 
@@ -204,9 +206,14 @@ def row(name: str, way: str, runs: dict[str, list[Ran]], told: dict[str, Any]) -
         return [*cells, *[""] * 10]
     cells += [f"{slower:.2f}×", f"{processor:.2f}×", f"{more_mb:+.0f} MB", f"{size:.1f} MB"]
     cells.append(f"{after:+.1f} s")
-    if way != "ours":
-        return [*cells, *[""] * 5]
     undisturbed = told["undisturbed_ms"]
+    if way == "own" and told.get("estimated", (None,))[0] is not None:
+        # Estimated from the file and as the processor time tells.
+        low, high = told["estimated"]
+        undisturbed = f"{low:.0%} to {high:.0%} recorder, {1 - 1 / processor:.0%} measured"
+        return [*cells, str(told["counted"]), "", undisturbed, "", told["said"][:60]]
+    if way != "ours":
+        return [*cells, str(told["counted"]), "", "", "", told["said"][:60]]
     is_met = (
         slower <= WANTED_SLOWDOWN
         and more_mb <= WANTED_MB
@@ -216,7 +223,7 @@ def row(name: str, way: str, runs: dict[str, list[Ran]], told: dict[str, Any]) -
     )
     return [
         *cells,
-        str(told["counted"]),
+        f"{told['counted']} of {done[-1].steps}",
         f"{told['covered']:.0%}",
         "not measured" if undisturbed is None else f"{undisturbed:.2f} ms",
         verdict(is_met, "all"),

@@ -42,7 +42,7 @@ from stepscope.tables.parts.shares import (
 )
 from stepscope.tables.parts.sites import leading, located, place_of, within_of
 from stepscope.tables.recording.environment import environment, host_cores
-from stepscope.tables.recording.recorder_costs import costs_of_recording, input_cost_ps, tracing
+from stepscope.tables.recording.recorder_costs import call_cost, costs_of_recording, input_cost_ps
 from stepscope.tables.steps.attribution import HostSteps
 from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
@@ -381,7 +381,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
         headline=_headline(made, longest.net_step_ps, steps),
         step_time_ms=ms(step_ps),
         step_error_ms=ms(standard_error_ps(steps.duration_ps[steps.kept])),
-        tracing_ms=nan if (traced := tracing(host)) is None else ms(traced.cost_ps),
+        tracing_ms=nan if (traced := call_cost(host)) is None else ms(traced.cost_ps),
         recording_ms=ms(input_cost_ps(host)),
         step_count=count,
         is_window=steps.markers.is_window,

@@ -201,10 +201,10 @@ switch sxm sy sycl syevd sym symbol symbolic symbols symm sync synchronization s
 syscall system systems sz table tables tachyon tag tail take taken takes tall tan tanh tape target
 task tb tbc tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard
 tensordot tensorflow tensorinv tensorop tensorrt tensors tensorsolve tensorstore teraflops test
-text tf tfe tfprof tfrt th than that the them then they this thnn those thq thread threading
-threadpool threads threefry threshold throttle through throughput thrust thunk thunks tid tifffile
-tile tiles tilesize time timed timeline times timeseries timestamp timing timm tmp tn tnn tnt to
-together toggle toggles token tokens toks told tolist toml too tool top topk torch torchinductor
+text tf tfe tfprof tfrt th than that the then they this thnn those thq thread threading threadpool
+threads threefry threshold throttle through throughput thrust thunk thunks tid tifffile tile tiles
+tilesize time timed timeline times timeseries timestamp timing timm tmp tn tnn tnt to together
+toggle toggles token tokens toks told tolist toml too tool top topk torch torchinductor
 torchvision total tpu trace traceable traceback traced tracer traces tracing track trackable
 tracking tracks train trainer training traits transcode transfer transform transformer
 transformers transforms translate transport transpose trapezoid trapz tree trees trf tri

@@ -71,6 +71,8 @@ class Steps:
         undisturbed_ms: Mean step while nothing records: the mean recorded step, shortened as much
             as the median one; None if it was not measured.
         undisturbed: How many undisturbed steps were timed, and how, or why none was; a clause.
+        recorder_low_frac, recorder_high_frac: Estimated share of the step that recording its events
+            takes, least and most. None if undisturbed steps were timed, or if it is below 5 %.
         recorded_frac: Share of the time that was recorded; in the rest the program ran undisturbed,
             a chunk was written, or the program recorded itself.
         recording_cost_frac: Estimated cost of recording as a share of the program's time: processor
@@ -91,6 +93,8 @@ class Steps:
     recorder_ms: float = 0.0
     undisturbed_ms: float | None = None
     undisturbed: str = "not measured"
+    recorder_low_frac: float | None = None
+    recorder_high_frac: float | None = None
     recorded_frac: float = 1.0
     recording_cost_frac: float | None = None
     outliers: int = 0

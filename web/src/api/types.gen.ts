@@ -301,6 +301,8 @@ export interface Steps {
   readonly recorder_ms: number | null;
   readonly undisturbed_ms: number | null;
   readonly undisturbed: string;
+  readonly recorder_low_frac: number | null;
+  readonly recorder_high_frac: number | null;
   readonly recorded_frac: number | null;
   readonly recording_cost_frac: number | null;
   readonly outliers: number;

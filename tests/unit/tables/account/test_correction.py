@@ -8,6 +8,7 @@ import pytest
 from stepscope.analysis.overview_page import overview_page
 from stepscope.analysis.step_account import StepAccount, step_account
 from stepscope.formats.xspace import decode
+from stepscope.quantities import time_words
 from stepscope.schema import names
 from stepscope.tables.account.correction import evenly_priced
 from stepscope.tables.core.profile import Host, Profile
@@ -103,8 +104,12 @@ def test_nothing_is_corrected_where_recording_hardly_shows(undisturbed_ms: float
 
 
 def test_price_of_an_event_is_bounded() -> None:
-    """The rest of the difference is the machine's load: 202 events do not cost 0.9 ms."""
-    assert account(0.1).events_ms < 0.6
+    """202 events do not cost 0.9 ms: the rest stays in the parts, and the overview says so."""
+    removed_ms = account(0.1).events_ms
+    assert removed_ms < 0.6
+    told = overview_page(profile(0.1)).steps.undisturbed
+    assert told.endswith(f"; the parts still contain {time_words(0.9 - removed_ms)} of recording")
+    assert "parts" not in overview_page(profile(0.7)).steps.undisturbed
 
 
 def test_each_event_costs_the_same_but_no_stretch_more_than_it_has() -> None:

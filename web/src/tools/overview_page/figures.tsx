@@ -66,15 +66,18 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
   return <Figures figures={known} />;
 }
 
-/** The step while nothing records, where recorded steps take 5% longer or more. */
-function undisturbedFigures({
-  undisturbed_ms,
-  undisturbed,
-  time_ms,
-}: OverviewPage["steps"]): Fact[] {
-  const known = undisturbed_ms !== null && time_ms.mean !== null;
-  return known && undisturbed_ms < 0.95 * time_ms.mean
-    ? [{ label: "Undisturbed step", value: time(undisturbed_ms), note: undisturbed }]
+/** The step while nothing records, measured or estimated, where recording takes 5% or more. */
+function undisturbedFigures(steps: OverviewPage["steps"]): Fact[] {
+  const { undisturbed_ms, undisturbed, recorder_low_frac: low, recorder_high_frac: high } = steps;
+  const { mean } = steps.time_ms;
+  const label = "Undisturbed step";
+  if (mean === null) return [];
+  if (low !== null && high !== null) {
+    const note = `estimated: recording takes ${percent(low)} to ${percent(high)} of a step`;
+    return [{ label, value: `${time(mean * (1 - high))} to ${time(mean * (1 - low))}`, note }];
+  }
+  return undisturbed_ms !== null && undisturbed_ms < 0.95 * mean
+    ? [{ label, value: time(undisturbed_ms), note: undisturbed }]
     : [];
 }
 

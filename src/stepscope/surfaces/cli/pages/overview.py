@@ -9,6 +9,7 @@ from stepscope.quantities import count_words, milliseconds, percent
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
 from stepscope.surfaces.format import clean, pad, shorten, width
+from stepscope.verdicts.account import Steps
 
 _NOT_IN_TOP = ("rank", "host_or_device", "tensor_core_eligible", "tensor_core_used")
 _PER = {"step": "per step", "recording": "whole recording", "": "whole recording"}
@@ -77,10 +78,22 @@ def _write_screen(page: Page, result: OverviewPage) -> None:
         counted = f"{steps.count:,} {steps.found} ({steps.certainty})"
         median = f"{milliseconds(steps.time_ms.median)} median"
         page.folded(f"  Step time   {median} · {counted}", 1)
+        if steps.recorder_high_frac is not None:
+            page.folded(f"  Undisturbed {_estimate(steps)}", 1)
     _average_step(page, result, _PARTS_SHOWN)
     page.heading("What to change")
     findings(page, result.findings)
     page.folded("More: ops, environment, completeness: --all", 1, style="dim")
+
+
+def _estimate(steps: Steps) -> str:
+    """Return the step without a recorder, as estimated."""
+    low, high = steps.recorder_low_frac or 0.0, steps.recorder_high_frac or 0.0
+    shortest, longest = (steps.time_ms.mean * (1 - part) for part in (high, low))
+    return (
+        f"about {milliseconds(shortest)} to {milliseconds(longest)}, estimated: recording takes "
+        f"{percent(low)} to {percent(high)} of a step"
+    )
 
 
 def _figures(page: Page, result: OverviewPage) -> None:
@@ -100,6 +113,8 @@ def _figures(page: Page, result: OverviewPage) -> None:
             f" while nothing records ({clean(steps.undisturbed)}) · recording slows a step "
             f"{1 / steps.recorder_factor:.1f}×",
         )
+    elif steps.recorder_high_frac is not None:
+        page.line("  Undisturbed ", _estimate(steps))
     cost = steps.recording_cost_frac
     if steps.recorded_frac < 1 or cost is not None:
         price = "" if cost is None else f" · recording cost about {percent(cost)}"
