@@ -46,11 +46,13 @@ class Recorded:
         xspace: A serialised XSpace; ``b""`` when there is nothing.
         events: Events in it.
         notes: Messages for a person.
+        seconds: Processor time that another process took to make it.
     """
 
     xspace: bytes = b""
     events: int = 0
     notes: tuple[Note, ...] = ()
+    seconds: float = 0.0
 
 
 #: What ``collect`` gives: the recording, or what makes it of what was taken. The latter is called
@@ -65,14 +67,14 @@ class Recorder(Protocol):
     ``start`` … ``drop``. After ``collect`` the recorder may be started again at once.
 
     A recorder may have ``event_ns``, what recording one event takes from the program,
-    ``event_bytes``, the heap that a buffered event needs, and four more methods:
+    ``event_bytes``, the heap that a buffered event needs, and five more methods:
     ``annotation()`` gives what annotations are handed to while it records (``tracing.Emitter``);
     ``is_stale()`` tells that what it records with cannot
     see devices that have come since it was started: it is then collected and started again;
     ``cut()`` is called instead of ``collect`` when it is to be started again at once, and gives
     None where that cannot be now: it goes on, and the chunk has nothing of it; ``forked()`` is
     called in a child process that was forked meanwhile, where none of its threads is: what it has
-    changed of the interpreter is put back there.
+    changed of the interpreter is put back there; ``close()`` is called once the recording is over.
     """
 
     name: str

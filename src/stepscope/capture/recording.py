@@ -126,6 +126,8 @@ class Recording:
         # Names of the recorders that rest; none while recording.
         self._resting: list[str] = []
         self._session_begun = self._session_used = 0.0
+        # Processor time of other processes for the last session.
+        self._converting = 0.0
         # How the session is to end at the next step of the program's loop.
         self._ending: Literal["", "rest", "cut", "stale"] = ""
         # Of the last session, per second; and when executions are to be counted once more.
@@ -283,6 +285,9 @@ class Recording:
 
     def _shut(self) -> None:
         try:
+            for slot in self._slots:
+                with contextlib.suppress(Exception):  # the others must still end
+                    getattr(slot.recorder, "close", int)()
             for note in self.notes:
                 # The notes of a child process go into its parent's file.
                 if note.severity != "info" and not self.suffix:
@@ -559,6 +564,7 @@ class Recording:
             self._note("recorder-failed", "error", text)
             return
         slot.taken += recorded.events
+        self._converting += recorded.seconds
         if clock.options:
             self._effective = clock.options
             for text in differences(self.options, clock.options, slot.recorder.name):
@@ -568,7 +574,7 @@ class Recording:
         """Write a chunk of what was recorded so far, and continue; returns the program's events."""
         before, seconds = self._program_events(), time.monotonic() - self._session_begun
         used = max(min(seconds, time.process_time() - self._session_used), 1e-3)
-        begin, children, ended = time.thread_time(), _children_seconds(), time.monotonic()
+        begin, self._converting = time.thread_time(), 0.0
         self._clock.pause()
         if not restart:
             tracing.switch(None)
@@ -581,10 +587,9 @@ class Recording:
         events = self._program_events() - before
         if not restart and events > _MANY_EVENTS:
             machine.release_free_memory()
-        converting = min(_children_seconds() - children, time.monotonic() - ended)
         spent = time.thread_time() - begin + self._main_thread_seconds()
         self._limit.end(events, seconds, spent)
-        self._price.session(events, used, spent + converting, self._clock.recorder_frac())
+        self._price.session(events, used, spent + self._converting, self._clock.recorder_frac())
         if events > _MANY_EVENTS and spent > seconds:
             self._lighten()
         return events
@@ -848,12 +853,6 @@ def differences(options: ProfilerOptions, used: bytes, framework: str) -> list[s
         if asked != got and name not in _UNSUPPORTED.get(framework, set()):
             told.append(f"{framework} recorded with {name}={got} instead of {asked}.")
     return told
-
-
-def _children_seconds() -> float:
-    """Processor time of child processes that have ended, such as conversions."""
-    times = os.times()
-    return times.children_user + times.children_system
 
 
 def _goes_on(slot: _Slot) -> bool:

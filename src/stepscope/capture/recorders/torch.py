@@ -29,7 +29,7 @@ from stepscope.capture.runtime.frame_names import FrameNames
 from stepscope.capture.runtime.machine import free_bytes, resident_bytes
 from stepscope.capture.runtime.main_thread import on_main_thread, prepare
 from stepscope.capture.runtime.thread_frames import is_ours, stacks
-from stepscope.capture.torch.conversion import ConversionSettings, convert
+from stepscope.capture.torch.conversion import ConversionSettings, Converter
 from stepscope.capture.torch.open_at_stop import Ended, ledger
 from stepscope.capture.torch.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
 from stepscope.capture.torch.profiler import Export, can_watch_all, new_profile, wants_shapes
@@ -84,6 +84,7 @@ class TorchRecorder:
         self._step_begun_ns: int | None = None
         self._marks: list[StepMark] = []
         self._others = AnnotationRecorder()
+        self._converter = Converter()
         self._ended: Ended | None = None
         self._uncut = ""
         self._has_shapes = False
@@ -257,10 +258,15 @@ class TorchRecorder:
             self._steps.end_ns = begun_ns
         settings = ConversionSettings(ops, self._steps, marks, _clock_rates())
         with export as path:
-            done = convert(path, settings, options.stop_seconds)
+            done = self._converter.convert(path, settings, options.stop_seconds)
         self._steps = done.count
         notes = tuple(self._notes(options, done.lost))
-        return Recorded(done.xspace + others.xspace, done.events + others.events, notes)
+        events = done.events + others.events
+        return Recorded(done.xspace + others.xspace, events, notes, done.seconds)
+
+    def close(self) -> None:
+        """End the process that converts traces."""
+        self._converter.close()
 
     def drop(self) -> None:
         """End and forget."""

@@ -1,7 +1,8 @@
-"""PyTorch's trace converted to planes in a separate process.
+"""PyTorch's traces converted to planes in a separate process.
 
 Reading the JSON of a million events takes seconds. In the program's process that would hold the
-GIL and take memory while the program trains; here it costs starting a process.
+GIL and take memory while the program trains. Starting the process takes as long as converting
+90,000 events, so it stays for the next trace.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from stepscope.capture.file.compact import child_environment
+from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.formats.kineto.planes import to_xspace
 from stepscope.formats.kineto.reading.read import read
 from stepscope.formats.kineto.steps import StepCount, StepMark
@@ -27,6 +31,8 @@ _SETTINGS: Final = "settings.json"
 _PLANES: Final = "planes"
 # A quarter of a processor's time where the program uses all of it.
 _NICER: Final = 5
+# Without another trace the process ends after this time: programs wait for all their children.
+_IDLE_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,52 +76,92 @@ class Converted:
         events: Events in them.
         lost: Events of the trace that could not be read.
         count: Steps so far.
+        seconds: Processor time that another process took.
     """
 
     xspace: bytes
     events: int
     lost: int
     count: StepCount
+    seconds: float = 0.0
 
 
-def convert(trace: Path, settings: ConversionSettings, seconds: float) -> Converted:
-    """Convert a trace in a separate process; in this one if that fails.
+class Converter:
+    """Converts the traces of one recording, one at a time."""
 
-    Args:
-        trace: The file; the process writes others next to it.
-        settings: See there.
-        seconds: How long the process may take.
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
 
-    Raises:
-        ValueError: It is not a trace.
-    """
-    try:
-        return _elsewhere(trace, settings, seconds)
-    except (OSError, ValueError, TypeError, KeyError, subprocess.SubprocessError):
-        return _here(trace, settings)
+    def convert(self, trace: Path, settings: ConversionSettings, seconds: float) -> Converted:
+        """Convert a trace in a separate process; in this one if that fails.
 
+        Args:
+            trace: The file; the process writes others next to it.
+            settings: See there.
+            seconds: How long the process may take.
 
-def _elsewhere(trace: Path, settings: ConversionSettings, seconds: float) -> Converted:
-    if not sys.executable:
-        raise OSError("this program has no Python interpreter")
-    folder = trace.parent
-    (folder / _SETTINGS).write_text(settings.to_text(), "utf-8")
-    command = [sys.executable, "-m", __name__, str(trace)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=child_environment()
-    )
-    with process:
-        _yield_processors(process.pid)
+        Raises:
+            ValueError: It is not a trace.
+        """
         try:
-            printed, _ = process.communicate(timeout=seconds)
-        except BaseException:
-            process.kill()
-            raise
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    said = json.loads(printed)
-    planes = (folder / _PLANES).read_bytes()
-    return Converted(planes, said["events"], said["lost"], StepCount(**said["count"]))
+            return self._elsewhere(trace, settings, seconds)
+        except (OSError, ValueError, TypeError, KeyError, subprocess.SubprocessError):
+            self.close()
+            return _here(trace, settings)
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(OSError), process:
+                process.kill()
+
+    def _elsewhere(self, trace: Path, settings: ConversionSettings, seconds: float) -> Converted:
+        if not sys.executable:
+            raise OSError("this program has no Python interpreter")
+        folder = trace.parent
+        (folder / _SETTINGS).write_text(settings.to_text(), "utf-8")
+        try:
+            # It may have been idle for too long, and ends just now.
+            printed = self._answer(trace, seconds) if self._process is not None else ""
+        except OSError:
+            printed = ""
+        if not printed:
+            self.close()
+            self._process = _started()
+            printed = self._answer(trace, seconds)
+        said = json.loads(printed)
+        planes = (folder / _PLANES).read_bytes()
+        count = StepCount(**said["count"])
+        return Converted(planes, said["events"], said["lost"], count, said["seconds"])
+
+    def _answer(self, trace: Path, seconds: float) -> str:
+        """The line that the process prints for a trace; "" if it ends instead."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            return ""
+        end = threading.Timer(seconds, process.kill)
+        end.name, end.daemon = THREAD_PREFIX + "conversion", True
+        end.start()
+        try:
+            process.stdin.write(json.dumps(str(trace)) + "\n")
+            process.stdin.flush()
+            return process.stdout.readline()
+        finally:
+            end.cancel()
+
+
+def _started() -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=child_environment(),
+        text=True,
+    )
+    _yield_processors(process.pid)
+    return process
 
 
 def _yield_processors(process: int) -> None:
@@ -144,14 +190,25 @@ def _here(trace: Path, settings: ConversionSettings) -> Converted:
 
 
 def main() -> None:
-    """The process: its argument is the trace; it prints ``Converted`` without the planes."""
+    """The process: for each line, the path of a trace, it prints ``Converted`` without planes."""
     gc.disable()  # nothing made here is garbage before the end
-    trace = Path(sys.argv[1])
-    settings = ConversionSettings.from_text((trace.parent / _SETTINGS).read_text("utf-8"))
-    done = _here(trace, settings)
-    (trace.parent / _PLANES).write_bytes(done.xspace)
-    said = {"events": done.events, "lost": done.lost, "count": dataclasses.asdict(done.count)}
-    print(json.dumps(said))
+    spent, idle = 0.0, threading.Timer(_IDLE_SECONDS, os._exit, (0,))
+    for line in iter(sys.stdin.readline, ""):
+        idle.cancel()
+        trace = Path(json.loads(line))
+        settings = ConversionSettings.from_text((trace.parent / _SETTINGS).read_text("utf-8"))
+        done = _here(trace, settings)
+        (trace.parent / _PLANES).write_bytes(done.xspace)
+        said = {"events": done.events, "lost": done.lost, "count": dataclasses.asdict(done.count)}
+        used = time.process_time()
+        print(json.dumps(said | {"seconds": used - spent}), flush=True)
+        spent = used
+        del done
+        gc.collect()
+        idle = threading.Timer(_IDLE_SECONDS, os._exit, (0,))
+        idle.daemon = True
+        idle.start()
+    os._exit(0)
 
 
 if __name__ == "__main__":

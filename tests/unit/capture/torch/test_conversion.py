@@ -7,13 +7,13 @@ import gc
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from stepscope.capture.torch import conversion
-from stepscope.capture.torch.conversion import ConversionSettings, convert
+from stepscope.capture.torch.conversion import ConversionSettings, Converter
 from stepscope.formats.kineto.steps import StepCount, StepMark
 from tests.profiles import parse
 from tests.unit.formats.kineto.layout import PID, text, x
@@ -21,6 +21,13 @@ from tests.unit.formats.kineto.layout import PID, text, x
 SETTINGS = ConversionSettings(
     True, StepCount(3, 4_000), [StepMark(PID, "train", 7, 1_000, 2_000)], {0: 1_500_000}
 )
+
+
+@pytest.fixture
+def converter() -> Iterator[Converter]:
+    made = Converter()
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -32,34 +39,54 @@ def trace(tmp_path: Path) -> Path:
 
 
 def test_another_process_makes_what_this_one_would(
-    trace: Path, monkeypatch: pytest.MonkeyPatch
+    converter: Converter, trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(gc, "disable", lambda: asked.append("off"))
     monkeypatch.setattr(conversion, "_here", lambda *_: asked.append("here"))
-    elsewhere = convert(trace, SETTINGS, 60)
+    elsewhere = converter.convert(trace, SETTINGS, 60)
     assert asked == []
     monkeypatch.undo()
     here = conversion._here(trace, SETTINGS)
-    assert elsewhere == here
+    assert elsewhere.seconds > 0
+    assert dataclasses.replace(elsewhere, seconds=0.0) == here
     assert elsewhere.events == 51  # and the step that the loop reported
     assert {plane.name for plane in parse(elsewhere.xspace).planes} >= {"/host:CPU"}
 
 
+def test_the_process_stays_for_the_next_trace_and_another_takes_its_place(
+    converter: Converter, trace: Path
+) -> None:
+    first = converter.convert(trace, SETTINGS, 60)
+    process = converter._process
+    assert process is not None
+    assert converter.convert(trace, SETTINGS, 60).events == first.events
+    assert converter._process is process
+    process.kill()
+    assert converter.convert(trace, SETTINGS, 60).seconds > 0
+    assert converter._process is not process
+    converter.close()
+    assert process.poll() is not None
+
+
 @pytest.mark.parametrize("failing", ["no interpreter", "exit", "output"])
 def test_where_no_process_can_be_had_it_is_done_here(
-    trace: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+    converter: Converter, trace: Path, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
-    def run(*_: Any, **__: Any) -> subprocess.CompletedProcess[bytes]:
-        if failing == "exit":
-            raise subprocess.CalledProcessError(1, "python")
-        return subprocess.CompletedProcess([], 0, b"Traceback")
-
     if failing == "no interpreter":
         monkeypatch.setattr(sys, "executable", "")
     else:
-        monkeypatch.setattr(subprocess, "run", run)
-    assert convert(trace, SETTINGS, 60).events == 51
+        code = "exit(1)" if failing == "exit" else "print('Traceback')"
+
+        def started() -> subprocess.Popen[str]:
+            pipe = subprocess.PIPE
+            return subprocess.Popen(
+                [sys.executable, "-c", code], stdin=pipe, stdout=pipe, text=True
+            )
+
+        monkeypatch.setattr(conversion, "_started", started)
+    done = converter.convert(trace, SETTINGS, 60)
+    assert (done.events, done.seconds) == (51, 0.0)
 
 
 def test_settings_arrive_as_they_were_sent() -> None:
@@ -70,25 +97,25 @@ def test_settings_arrive_as_they_were_sent() -> None:
     ) | {"marks": []}
 
 
-def test_what_is_not_a_trace_is_an_error(tmp_path: Path) -> None:
+def test_what_is_not_a_trace_is_an_error(converter: Converter, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_text("not a trace", "utf-8")
     with pytest.raises(ValueError, match="traceEvents"):
-        convert(path, SETTINGS, 60)
+        converter.convert(path, SETTINGS, 60)
 
 
 @pytest.mark.parametrize("is_on", [True, False])
 def test_the_programs_collector_stays_as_the_program_has_it(
-    trace: Path, monkeypatch: pytest.MonkeyPatch, is_on: bool
+    converter: Converter, trace: Path, monkeypatch: pytest.MonkeyPatch, is_on: bool
 ) -> None:
     """Also where no other process can be had, and the conversion is done in the program's."""
     before = gc.isenabled()
     try:
         (gc.enable if is_on else gc.disable)()
-        convert(trace, SETTINGS, 60)
+        converter.convert(trace, SETTINGS, 60)
         assert gc.isenabled() is is_on
         monkeypatch.setattr(sys, "executable", "")
-        convert(trace, SETTINGS, 60)
+        converter.convert(trace, SETTINGS, 60)
         assert gc.isenabled() is is_on
     finally:
         (gc.enable if before else gc.disable)()
