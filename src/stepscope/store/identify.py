@@ -22,8 +22,6 @@ _PLANE_FIELDS: dict[int, int] = {
     number: Wire.VARINT if number is XPlane.ID else Wire.LEN for number in XPlane
 }
 GZIP_MAGIC = b"\x1f\x8b"
-# A report of nvprof begins so, as text and as CSV.
-_NVPROF = re.compile(rb'==\d+== |"Type","Time\(%\)"|"Time\(%\)","Time"')
 _DLPROF = re.compile(r"dlprof|dldb", re.IGNORECASE)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 XSPACE = "xspace"
@@ -174,10 +172,10 @@ def examine(
     promised = [one for one in FORMATS.values() if one.promises(name)]
     if by_name is not None:
         # "memory.prof" is what JAX's documentation calls its pprof profile, and cProfile its own.
-        if by_name.slug == "other-profiler" and promised and size_bytes:
+        if by_name.slug == "other-profiler" and size_bytes:
             first = head(HEAD_BYTES)
             inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
-            if known := _known(promised, inner, head):
+            if known := _known(promised, inner, head) or _by_content(path, size_bytes, inner):
                 return known
         return Miss(path, by_name.slug, by_name.reason, by_name.hint, size_bytes)
     if ARCHIVE_NAME.search(name):
@@ -193,9 +191,11 @@ def examine(
     known = _known(promised, inner, head)
     if known or starts_xspace(inner):
         return known or XSPACE
-    known = _known(list(FORMATS.values()), inner, head) if named else ""
-    if known:
-        return known
+    if named:
+        # Of bytes that no name promises, a format of few marks may be taken for another.
+        known = _by_content(path, size_bytes, inner) or _known([*FORMATS.values()], inner, head)
+        if known:
+            return known
     if not like:
         return ""
     titles = [one.title for one in promised]
@@ -244,46 +244,130 @@ def _empty(path: str) -> Miss:
     )
 
 
-_CONTENT: tuple[tuple[str, tuple[bytes, ...], str, str], ...] = (
+# What files begin with, where need be after what gzip packed: first match wins.
+_CONTENT: tuple[tuple[str, bytes, str, str], ...] = (
     (
         "other-profiler",
         # A CPU profile of gperftools begins with words of 64 or 32 bits: 0, 3, 0.
-        (
-            b"\0" * 8 + b"\3" + b"\0" * 15,
-            b"\0" * 4 + b"\3" + b"\0" * 7,
-            b"heap profile:",
-            b"heap_v2/",
-            b"--- heap",
-            b"--- contention",
-            b"--- thread",
-            b"threadcreate profile:",
-            b"goroutine profile:",
-        ),
+        rb"\x00{8}\x03\x00{15}|\x00{4}\x03\x00{7}|heap profile:|heap_v2/"
+        rb"|--- (?:heap|contention|thread)|threadcreate profile:|goroutine profile:",
         "A profile in a form that pprof had before its profile.proto; what pprof makes of it "
         "opens.",
         "pprof -proto BINARY FILE > FILE.pb.gz (or go tool pprof), then open FILE.pb.gz; a server "
         "in Go writes one that opens without ?debug=1.",
     ),
     (
+        "other-profiler",
+        rb"[{\xfb][)\xa9]\x03",  # a marshalled dict, whose first key has file, line and function
+        "Statistics of cProfile or pstats: sums by function, without the time of any call.",
+        "py-spy record -f speedscope -o train.speedscope.json -- python train.py, or stepscope "
+        "record train.py.",
+    ),
+    (
+        "other-profiler",
+        rb"(?:# callgrind|version: \d+\ncreator:|events:)",
+        "A callgrind profile: sums by function and line, without the time of any call.",
+        "py-spy record -f speedscope -o train.speedscope.json -- python train.py, or stepscope "
+        "record train.py.",
+    ),
+    (
+        "other-profiler",
+        rb"\x04\x22\x4d\x18.{0,24}mem|memray\x00|\s*\{\s*\"total_num_allocations\"",
+        "A recording of memray: allocations of Python, without steps and ops.",
+        "memray's own reports show it; for steps, ops and device memory, stepscope record "
+        "train.py.",
+    ),
+    (
+        "other-profiler",
+        rb"\s*\{.*?\"target_description\"",
+        "A session of pyinstrument in its own format; its export for speedscope opens.",
+        "pyinstrument --load SESSION -r speedscope -o train.speedscope.json (or -r speedscope "
+        "when recording).",
+    ),
+    (
+        "other-profiler",
+        rb"\s*\{\s*\"alloc_samples\":",
+        "A profile of Scalene: shares by line, without the time of any call.",
+        "py-spy record -f speedscope -o train.speedscope.json -- python train.py, or stepscope "
+        "record train.py.",
+    ),
+    (
+        "other-profiler",
+        rb"\s*\{\s*\"schema\": *\"[^\"]*chakra",
+        "An execution trace of PyTorch (Chakra): its graph of ops, without their times.",
+        "Record a trace beside it: torch.profiler.profile(), then export_chrome_trace(PATH).",
+    ),
+    (
+        "other-profiler",
+        rb"\[\[-?\d+, *-?\d+, *-?\d+",
+        "A memory timeline of torch.profiler: sizes by category, without ops and stacks.",
+        "torch.cuda.memory._dump_snapshot(PATH), or profile(profile_memory=True) with "
+        "export_chrome_trace(PATH).",
+    ),
+    (
+        "other-profiler",
+        rb"\n.{1,4}\n.{1,4}\n.{1,2}/(?:job|device|host):",
+        "RunMetadata or StepStats of TensorFlow 1: one run of a graph.",
+        "timeline.Timeline(metadata.step_stats).generate_chrome_trace_format() makes a trace "
+        "that opens.",
+    ),
+    (
+        "other-profiler",
+        rb"\x80[\x02-\x05].{0,20}tracemalloc",
+        "A snapshot of tracemalloc: allocations of Python, without steps and ops.",
+        "For steps, ops and device memory, stepscope record train.py.",
+    ),
+    (
+        "other-profiler",
+        rb"==\d+== |\"Type\",\"Time\(%\)\"|\"Time\(%\)\",\"Time\"",
+        "A report of nvprof: sums by kernel and call, without the time of any event.",
+        "Record with nsys profile, and export with nsys export --type sqlite.",
+    ),
+    (
+        "other-profiler",
+        rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE svg|<svg)",
+        "A drawing (SVG), as of a flame graph, not the recording that it was made of.",
+        "Write the stacks instead: py-spy record -f speedscope, or the collapsed file that "
+        "flamegraph.pl reads.",
+    ),
+    (
         "lfs-pointer",
-        (b"version https://git-lfs",),
+        rb"version https://git-lfs",
         "A Git LFS pointer: the recording itself was not downloaded.",
         "Run `git lfs pull` in that repository.",
     ),
     (
         "html-page",
-        (b"<!DOCTYPE", b"<!doctype", b"<html", b"<HTML"),
-        "A web page saved under this name, as a download behind a login gives.",
-        "Download the file again, signed in.",
+        rb"(?i)\s*<(?:!DOCTYPE|html)",
+        "A web page: a report that a profiler drew, or a login in place of a download.",
+        "Give the recording that the report was made of, or download the file again, signed in.",
     ),
     (
         "sqlite",
-        (b"SQLite format 3\x00",),
+        rb"SQLite format 3\x00",
         "An SQLite database, but none whose tables are a profiler's that is read here.",
         "Give an export of Nsight Systems (nsys export --type sqlite), a database of rocprofv3 or "
         "rocprof, or another of the formats in docs/importers.md.",
     ),
 )
+
+
+def _by_content(path: str, size_bytes: int, inner: bytes) -> Miss | None:
+    """A file of no format that is read, which its first bytes name; inflated where packed."""
+    if inner.startswith(b"SQLite") and (
+        _DLPROF.search(path.rpartition("/")[2]) or _DLPROF.search(str(inner))
+    ):
+        return Miss(
+            path,
+            "other-profiler",
+            "A database of DLProf, which NVIDIA no longer develops: sums by op and iteration.",
+            "Open what it was made of: nsys export --type sqlite nsys_profile.qdrep.",
+            size_bytes,
+        )
+    for slug, pattern, reason, hint in _CONTENT:
+        if re.match(pattern, inner, re.DOTALL):
+            return Miss(path, slug, reason, hint, size_bytes)
+    return None
 
 
 def _archive(
@@ -304,18 +388,9 @@ def _archive(
 
 def _wrapped(path: str, name: str, size_bytes: int, first: bytes) -> Miss | None:
     """A file whose first bytes name another format, whatever it is called."""
-    if first.startswith(b"SQLite") and (_DLPROF.search(name) or _DLPROF.search(str(first))):
-        return Miss(
-            path,
-            "other-profiler",
-            "A database of DLProf, which NVIDIA no longer develops: sums by op and iteration.",
-            "Open what it was made of: nsys export --type sqlite nsys_profile.qdrep.",
-            size_bytes,
-        )
-    for slug, magics, reason, hint in _CONTENT:
-        if first.startswith(magics):
-            return Miss(path, slug, reason, hint, size_bytes)
     inner = inflate_head(first) if first.startswith(GZIP_MAGIC) else first
+    if known := _by_content(path, size_bytes, inner):
+        return known
     if not first.startswith(_PACKED) and inner[257:262] != b"ustar":
         return None
     from stepscope.store.archives import archive
@@ -340,14 +415,6 @@ def _unknown(path: str, size_bytes: int, first: bytes, promised: list[str]) -> M
             "not-an-xspace",
             f"The gzip stream is cut or damaged: nothing of its {size_bytes:,} bytes inflates.",
             "Copy the file again; if its program was killed, record again.",
-            size_bytes,
-        )
-    if _NVPROF.match(first):
-        return Miss(
-            path,
-            "other-profiler",
-            "A report of nvprof: sums by kernel and call, without the time of any event.",
-            "Record with nsys profile, and export with nsys export --type sqlite.",
             size_bytes,
         )
     if first.startswith(_UTF16):

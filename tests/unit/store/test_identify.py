@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import marshal
+import pickle
+import tracemalloc
 from functools import partial
 from pathlib import Path
 
@@ -80,6 +83,26 @@ def test_a_name_that_promises_another_format_is_taken_at_its_word(tmp_path: Path
     with pytest.raises(StoreError, match="may be: Nsight Systems export") as caught:
         find(path)
     assert "tf.profiler" not in caught.value.hint
+
+
+def test_files_of_other_profilers_are_named_with_what_opens_instead(tmp_path: Path) -> None:
+    for name, content, reason, hint in (
+        ("a.prof", marshal.dumps({("a.py", 1, "f"): (1, 1, 0.5, 0.5, {})}), "cProfile", "py-spy"),
+        ("a.out", b"version: 1\ncreator: yappi\n", "callgrind", "py-spy"),
+        ("a.bin", b"\x04\x22\x4d\x18@@\xc0Z@\0\0\xf8\x06memray", "memray", "record"),
+        ("a.html", b"\n<!DOCTYPE html>\n<html>", "web page", "the report was made of"),
+        ("a.svg", b'<?xml version="1.0"?><!DOCTYPE svg>', "drawing", "speedscope"),
+        ("a.json", b'{"start_time": 1, "target_description": "a"}', "pyinstrument", "-r speed"),
+        ("b.json", b'{\n "alloc_samples": 3, "args": []}', "Scalene", "py-spy"),
+        ("c.json", b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}', "Chakra", "export_chrome"),
+        ("d.json", b"[[17959, 17960, 17961], [[0, 1]]]", "memory timeline", "_dump_snapshot"),
+        ("a.pickle", pickle.dumps(tracemalloc.Snapshot((), 1)), "tracemalloc", "record"),
+        ("run.pb", b"\n\x11\n\x0f\n\x0d/job:localhost", "RunMetadata", "Timeline("),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(StoreError, match=reason) as caught:
+            find(tmp_path / name)
+        assert hint in caught.value.hint
 
 
 def test_a_trace_that_is_empty_or_cut_is_not_blamed_on_other_profilers(tmp_path: Path) -> None:
