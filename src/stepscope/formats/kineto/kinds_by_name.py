@@ -1,8 +1,9 @@
 """Traces of unknown categories: what their events are, by their names.
 
-Tracers of one's own, viztracer and engines write Chrome traces without Kineto's categories. A
-thread on which nearly all is kernels and copies is a stream of a device; ``f (a.py:1)`` is a call
-of Python; anything else is a range that the program named.
+Tracers of one's own, viztracer, py-spy and engines write Chrome traces without Kineto's
+categories. A thread on which nearly all is kernels and copies is a stream of a device.
+``f (a.py:1)`` is a call of Python, and so is ``f`` with a Python file and a line as arguments.
+Anything else is a range that the program named.
 
 ``torch.autograd.profiler`` exported such traces before it was Kineto's. Ops of the host are on
 threads of a process "CPU functions". On "CUDA functions" each op has the time between two events
@@ -35,6 +36,9 @@ _TOLD_BY_NAME: Final = (
 )
 # viztracer's "f (/a/b.py:12)".
 _CALL: Final = re.compile(r"(?P<function>[^()]+) \((?P<file>.+\.pyw?|<[^>]*>):(?P<line>\d+)\)")
+_FILE_KEYS: Final = ("filename", "file")
+_LINE_KEYS: Final = ("line", "lineno")
+_PYTHON_FILE: Final = re.compile(r".+\.pyw?|<[^>]+>")
 # A function of C, beside such calls: "builtins.sum", "time.sleep", "list.append".
 _BUILT_IN: Final = re.compile(r"(?P<owner>[\w.]+)\.(?P<function>\w+)")
 _COPY: Final = re.compile(r"mem_?cpy|mem ?copy|\bcopy\b", re.IGNORECASE)
@@ -85,6 +89,7 @@ def tell_kinds(trace: Trace, slices: Slices) -> str:
     kind[on_device & ~streams[slices.place]] = KIND["annotation"]
     kind[~on_device & streams[slices.place]] = KIND[OTHER]
     _tell_calls(trace, slices, kind)
+    _tell_placed_calls(slices, kind)
     slices.kind[:] = kind
     _number_devices(slices, streams)
     slices.process = slices.main_process()
@@ -133,6 +138,29 @@ def _tell_calls(trace: Trace, slices: Slices, kind: NDArray[np.uint8]) -> None:
             built_in[code] = True
     kind[both & built_in[slices.name]] = KIND["python"]
     slices.names = names
+
+
+def _tell_placed_calls(slices: Slices, kind: NDArray[np.uint8]) -> None:
+    """Write ranges whose arguments name a line of a Python file as PyTorch writes its calls."""
+    line = slices.args.numbers(*_LINE_KEYS)
+    names = list(slices.names)
+    name = slices.name.astype(np.int32)
+    for key in _FILE_KEYS:
+        file = slices.args.texts(key) if slices.args.has(key) else np.full_like(name, -1)
+        rows = np.flatnonzero((file >= 0) & (line > 0) & (kind == KIND["annotation"]))
+        places = np.stack([name[rows], file[rows], line[rows]], axis=1)
+        calls, first, call = np.unique(places, axis=0, return_index=True, return_inverse=True)
+        files = slices.args.values(key, rows[first])
+        is_call = np.zeros(len(calls), np.bool_)
+        for number, path in enumerate(files):
+            if isinstance(path, str) and _PYTHON_FILE.fullmatch(path):
+                is_call[number] = True
+                names.append(f"{path}({calls[number, 2]}): {names[calls[number, 0]]}")
+        code = len(names) - is_call.sum() + np.cumsum(is_call) - 1
+        is_mine = is_call[call]
+        name[rows[is_mine]] = code[call[is_mine]]
+        kind[rows[is_mine]] = KIND["python"]
+    slices.names, slices.name = names, name
 
 
 def _is_of_autograd(slices: Slices) -> bool:

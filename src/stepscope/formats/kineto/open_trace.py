@@ -99,10 +99,14 @@ def warnings(trace: Trace) -> Iterator[str]:
     """What a reader of numbers must know: repairs, and what is not understood, each counted."""
     damage, repairs = trace.damage, trace.texts.repairs
     for count, text in (
+        (
+            damage.times - damage.words,
+            "Times that are not numbers or too long for microseconds, as nanoseconds since 1970 "
+            "are: {}.",
+        ),
         (trace.lost, "Events left out, as they are not JSON or lack a name, phase or time: {}."),
         (damage.repaired, "Events with quotes or backslashes that are not escaped, repaired: {}."),
         (damage.words, "Values that JSON does not know (inf, N/A …), taken as unknown: {}."),
-        (damage.times - damage.words, "Times that are not numbers or out of range: {}."),
         (damage.garbage, "Places between events with other bytes: {}."),
         (damage.head, "Entries beside the events that cannot be read: {}."),
         (damage.after, "Bytes after the end of the trace, as of a second one, left out: {}."),

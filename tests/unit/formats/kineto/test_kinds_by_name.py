@@ -76,6 +76,29 @@ def test_calls_of_python_have_their_place(tmp_path: Path) -> None:
     assert "time.sleep" in found.title
 
 
+def test_calls_with_their_line_in_arguments_nest_as_they_began(tmp_path: Path) -> None:
+    """As py-spy writes them: begins and ends at one time, whose order alone says who calls."""
+
+    def sample(phase: str, name: str, line: int, at: int) -> dict[str, Any]:
+        args = {"filename": "/a/train.py", "line": line}
+        return {"ph": phase, "name": name, "ts": at, "pid": 1, "tid": 1, "args": args}
+
+    events = [
+        event
+        for at in range(0, 20_000, 1000)
+        for event in (
+            sample("B", "train", 8, at),
+            sample("B", "load", 3, at),
+            sample("E", "load", 3, at + 900),
+            sample("E", "train", 8, at + 900),
+        )
+    ]
+    found = first(saved(tmp_path, events))
+    assert found.place is not None
+    assert (found.place.function, found.place.file, found.place.line) == ("load", "/a/train.py", 3)
+    assert found.title.startswith("load: ")
+
+
 def test_a_list_of_kernels_and_copies_is_a_device(tmp_path: Path) -> None:
     events = [
         event

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import one_of
-from stepscope.formats.kineto.reading.scan import HAS_DURATION
+from stepscope.formats.kineto.reading.scan import HAS_DURATION, HAS_END
 from stepscope.formats.kineto.reading.times import EventTimes
 from stepscope.formats.kineto.reading.trace import Trace
 
@@ -119,7 +119,7 @@ class RangeEnds:
             first, second = _pair_by_name(group, begins, name, self._nameless)
         begin: I64 = order[first]
         self._columns["phase"][begin] = SLICE
-        self._columns["flags"][begin] |= HAS_DURATION
+        self._columns["flags"][begin] |= HAS_DURATION | HAS_END
         self._times.end_at(begin, order[second])
         self._trace.unpaired += len(rows) - len(begin) - len(np.unique(second))
         return begin

@@ -15,7 +15,7 @@ from stepscope.formats.kineto.reading import categories
 from stepscope.formats.kineto.reading.args import NONE, EventArgs
 from stepscope.formats.kineto.reading.categories import KIND, OTHER
 from stepscope.formats.kineto.reading.ranges import ASYNC, RANGES, SLICE, RangeEnds
-from stepscope.formats.kineto.reading.scan import HAS_DURATION, Scanned, scan
+from stepscope.formats.kineto.reading.scan import HAS_DURATION, HAS_END, Scanned, scan
 from stepscope.formats.kineto.reading.texts import whole
 from stepscope.formats.kineto.reading.times import event_times
 from stepscope.formats.kineto.reading.trace import ThreadKey, Trace
@@ -233,8 +233,8 @@ class _Reader:
     def _sort_by_time(self, rows: I32) -> I32:
         """The slices by time, containers first, however the file orders them.
 
-        Only of those that a viewer derived from planes the file's order tells which of two equal
-        spans holds the other.
+        Only of begins and ends, and of what a viewer derived from planes, the file's order tells
+        which of two equal spans holds the other.
         """
         start = self._times.start[rows]
         rows = rows[np.argsort(start, kind="stable")]
@@ -255,7 +255,8 @@ class _Reader:
             rank[sorted(range(len(raw)), key=raw.__getitem__)] = np.arange(len(raw))
             number = EventArgs(self._scanned, some).numbers("External id", "correlation")
             kind = self._kinds(some)[0]
-            keys = (rank[inverse], number, kind, -length, start)
+            has_end = (self._scanned.columns["flags"][some] & HAS_END) > 0
+            keys = (rank[inverse], number, kind, np.where(has_end, some, -1), -length, start)
             rows[tied] = some[np.lexsort(keys)]
         return rows
 

@@ -79,6 +79,8 @@ HAS_START: Final = 1
 HAS_DURATION: Final = 2
 START_IN_PS: Final = 4
 DURATION_IN_PS: Final = 8
+#: A slice written as a begin and an end: of two equal ones the first to begin holds the other.
+HAS_END: Final = 16
 
 
 @dataclass
