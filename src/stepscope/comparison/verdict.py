@@ -70,7 +70,7 @@ def starts_headline(change: Difference, parts: Table[PartRow], starts: tuple[int
 
     What two of them differ by in their parts is no change between the sides.
     """
-    number = f"{starts[0]} and {starts[1]} starts"
+    number = f"{starts[0]} start{'s' * (starts[0] > 1)} before and {starts[1]} after"
     if change.interval is None:
         return (
             f"{_number(change.baseline)} → {_number(change.candidate)} ms per step over {number} "

@@ -161,7 +161,7 @@ def test_more_starts_of_a_side_make_their_spread_the_noise(open_page: Opener) ->
     page = open_page("#/compare?run=2026_01_02_00_00_00&baseline=2026_01_01_00_00_00")
     page.get_by_role("button", name="More starts").click()
     page.get_by_label("2026_01_03_00_00_00").select_option("a start of the baseline")
-    expect(page.locator(".verdict h2")).to_contain_text("over 2 and 1 starts")
+    expect(page.locator(".verdict h2")).to_contain_text("over 2 starts before and 1 after")
     page.keyboard.press("Escape")
     figures = page.locator(".figures > div")
     expect(figures.filter(has_text="Step before")).to_contain_text("mean of 2 starts")

@@ -65,7 +65,7 @@ def test_sides_are_compared_by_all_their_starts(logs: Path) -> None:
     # The parts are of one start of each side, and sum to their difference.
     assert (found.baseline.name, found.candidate.name) == ("a1", "b1")
     assert sum(found.parts["delta_ms"]) == pytest.approx(found.delta_ms)
-    assert found.headline.startswith("Over 2 and 2 starts: ")
+    assert found.headline.startswith("Over 2 starts before and 2 after: ")
 
 
 def test_what_starts_differ_by_is_no_change(logs: Path) -> None:
@@ -89,7 +89,7 @@ def test_the_command_takes_starts(logs: Path, capsys: pytest.CaptureFixture[str]
     arguments = ["--baseline", names["a1"], "--baseline", names["a2"], names["b1"], names["b2"]]
     assert run(["compare", *arguments]) == 0
     shown = capsys.readouterr().out
-    assert "Over 2 and 2 starts" in shown
+    assert "Over 2 starts before and 2 after" in shown
     assert "The starts" in shown
     assert run(["compare", "--format", "md", *arguments]) == 0
     assert "## Starts" in capsys.readouterr().out
