@@ -113,15 +113,15 @@ kwargs label labels lacks laguerre lamb lambda lambdifygenerated lanczos lane la
 large larger last launch launched launches launching lax layer layernorm layout lazy lcm ldexp ldg
 ldgsts ldidt ldl lds ldsb le leading leaf leaky learnable learned leaves left legacy legendre len
 length lengths lerp less level levels lfs lgamma lhs lib libraries library librosa lies lifetimes
-lift lightning like likely limit linalg line linear linearize linen lines linkage links linspace
-lion list listener lists lite literal literals little lj ljust ll llm lmdb lmr load loaded loader
-loading loads loat local localhost locals location lock log logaddexp logarithm logcumsumexp
-logdet loggamma logger loggers logging logical logistic logit logits logm lognormal logspace
-logsumexp long longer longest look looks lookup loop loss losses lossy lost lovelace low lower
-lowering lrn lru lshift lstm lstmv lstrip lstsq lt lu made main mainloop major make makes malloc
-managed manager mangled manip manual many map margin mark marked marker markers marks mask masked
-mat match matched matching materialize math mathremainder matmul matpush matrix matvec max maximum
-maxpool maxwell mb mbit mdl mean means measured median mega megacore megascale mem memcpy
+lift lightning like likely limit linalg line linear linearize linen lineno lines linkage links
+linspace lion list listener lists lite literal literals little lj ljust ll llm lmdb lmr load
+loaded loader loading loads loat local localhost locals location lock log logaddexp logarithm
+logcumsumexp logdet loggamma logger loggers logging logical logistic logit logits logm lognormal
+logspace logsumexp long longer longest look looks lookup loop loss losses lossy lost lovelace low
+lower lowering lrn lru lshift lstm lstmv lstrip lstsq lt lu made main mainloop major make makes
+malloc managed manager mangled manip manual many map margin mark marked marker markers marks mask
+masked mat match matched matching materialize math mathremainder matmul matpush matrix matvec max
+maximum maxpool maxwell mb mbit mdl mean means measured median mega megacore megascale mem memcpy
 memcpydtod memcpydtoh memcpyh memcpyhtod memcpyhtoh memmap memory memset merge merged mergesort
 mesh meshgrid message meta metadata method methods metric metrics mfcc mfma mha mi microsecond
 microseconds migration millisecond milliseconds min minibatch minibatches miniconda minimum minor
