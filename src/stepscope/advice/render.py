@@ -265,16 +265,21 @@ def framework_of(results: Mapping[str, Result]) -> str:
 
 
 def _fixed_by(findings: list[Finding]) -> list[Finding]:
-    """Return the findings with those that only their causes fix referring to these."""
-    number = {finding.rule: at for at, finding in reversed([*enumerate(findings, 1)])}
-    fixed = texts("label")["fixed_by"]
-    return [
-        replace(finding, actions=(_filled(fixed, {"number": _LIST.join(
-            str(number[rule]) for rule in finding.explained_by if rule in number)}),), code={})
-        if finding.rule in ONLY_SYMPTOM and finding.explained_by
-        else finding
-        for finding in findings
-    ]  # fmt: skip
+    """Return the findings with those that their causes fix referring to these.
+
+    That is a symptom without a remedy of its own, or with the code of a cause.
+    """
+    first = {finding.rule: at for at, finding in reversed([*enumerate(findings)])}
+    fixed, referring = texts("label")["fixed_by"], []
+    for finding in findings:
+        causes = [first[rule] for rule in finding.explained_by if rule in first]
+        if finding.rule not in ONLY_SYMPTOM:
+            causes = [at for at in causes if finding.code and finding.code == findings[at].code]
+        if causes:
+            numbers = _LIST.join(str(at + 1) for at in causes)
+            finding = replace(finding, actions=(_filled(fixed, {"number": numbers}),), code={})
+        referring.append(finding)
+    return referring
 
 
 def _plain(finding: Finding) -> Finding:

@@ -188,7 +188,8 @@ def tiny_kernels(results: Results) -> Answer:
     overview, kernels, limit = results.overview_page, results.kernel_stats, thresholds()
     step, idle = overview.steps.time_ms.mean, results.optional.device_idle
     each = kernels_per_step(kernels, overview)
-    launching = _waiting_ms(overview, idle, each)
+    calling, dispatching = _waiting_ms(overview, idle, each)
+    launching = calling + dispatching
     waits = 0.0 if idle is None else sum(row.per_step for row in idle.waits.records())
     if launching < limit["act"] * step:
         return below(launching, step, limit["act"])
@@ -225,20 +226,23 @@ def tiny_kernels(results: Results) -> Answer:
         mean_tiny_kernel_us=tiny.mean_us,
         mean_launch_us=launch_us,
         waiting_ms=launching,
+        dispatch_ms=dispatching or None,
     )
 
 
-def _waiting_ms(overview: OverviewPage, idle: DeviceIdle | None, kernels: float) -> float:
-    """Return the time per step that the device waits for launches, and for the ops of them."""
+def _waiting_ms(
+    overview: OverviewPage, idle: DeviceIdle | None, kernels: float
+) -> tuple[float, float]:
+    """Return the times per step that the device waits for launches, and for the ops of them."""
     if idle is None:
-        return float(overview.breakdown_ms["kernel_launch"])
+        return float(overview.breakdown_ms["kernel_launch"]), 0.0
     causes = {row.cause: float(row.idle_ms) for row in idle.causes.records()}
     # PyTorch runs its ops one by one on the host: their time is the price of a launch, too. An op
     # that takes longer for each than its dispatch computes on the host.
     dispatch = causes["host_compute"] if overview.environment.framework == _TORCH else 0.0
     if kernels > 0:
         dispatch = min(dispatch, kernels * thresholds()["dispatch_us"] / 1000)
-    return causes["kernel_launch"] + dispatch
+    return causes["kernel_launch"], dispatch
 
 
 # ---------------------------------------------------------------------------- fusion
