@@ -267,14 +267,15 @@ def framework_of(results: Mapping[str, Result]) -> str:
 def _fixed_by(findings: list[Finding]) -> list[Finding]:
     """Return the findings with those that their causes fix referring to these.
 
-    That is a symptom without a remedy of its own, or with the code of a cause.
+    That is a symptom without a remedy of its own, or with the fix of a cause.
     """
     first = {finding.rule: at for at, finding in reversed([*enumerate(findings)])}
     fixed, referring = texts("label")["fixed_by"], []
     for finding in findings:
         causes = [first[rule] for rule in finding.explained_by if rule in first]
         if finding.rule not in ONLY_SYMPTOM:
-            causes = [at for at in causes if finding.code and finding.code == findings[at].code]
+            fix = finding.actions[:1]
+            causes = [at for at in causes if fix and fix == findings[at].actions[:1]]
         if causes:
             numbers = _LIST.join(str(at + 1) for at in causes)
             finding = replace(finding, actions=(_filled(fixed, {"number": numbers}),), code={})

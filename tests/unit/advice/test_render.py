@@ -99,7 +99,7 @@ def test_symptom_refers_to_the_finding_that_fixes_it() -> None:
 @pytest.mark.parametrize(
     ("cause", "refers"), [("tiny-kernels", True), ("allocation-stalls", False)]
 )
-def test_code_of_a_cause_is_not_printed_twice(cause: str, refers: bool) -> None:
+def test_fix_of_a_cause_is_not_printed_twice(cause: str, refers: bool) -> None:
     tiny = Finding(cause, "high", 8.0, 0.8, "", cause=cause)
     wait = Finding("launch-bound", "low", 2.0, 0.8, "", cause="launch-bound", explained_by=(cause,))
     results: Any = {}
