@@ -21,7 +21,7 @@ from stepscope.surfaces.cli import arguments
 @click.option("--output", "-o", metavar="FILE", help="Write here; over FILE by default.")
 def repair(file: str, also: tuple[str, ...], output: str | None) -> None:
     """Merge the chunks of a recording that was killed."""
-    from stepscope.session.repair import repair as put_together
+    from stepscope.store.repair import repair as put_together
 
     done = put_together(file, list(also), output)
     planes = f"{done.planes_before} planes → {done.planes_after}"

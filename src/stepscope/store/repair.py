@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepscope import store
 from stepscope.columns.merge import merged
 from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.encode import encode
+from stepscope.store.atomic import write_atomic
+from stepscope.store.discover import find
 from stepscope.store.identify import XSPACE
+from stepscope.store.read import read
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Re
         if Path(one).is_file():  # what is none says so when it is read
             _expect_xspace(one)
     with contextlib.ExitStack() as opened:
-        pieces = [opened.enter_context(store.read(one)) for one in files]
+        pieces = [opened.enter_context(read(one)) for one in files]
         # The pieces of one XSpace, one after the other, are that XSpace; none may be torn but the
         # last, or what follows the tear would be lost with it: each is decoded by itself first.
         spaces = [
@@ -69,7 +71,7 @@ def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Re
         data = encode(result)
         before = len(whole.planes)
         events = len(result.events)
-        store.write_atomic(target, data)
+        write_atomic(target, data)
     for child in also:
         Path(child).unlink()
     return Repaired(str(target), len(data), events, before, len(result.planes), " ".join(reasons))
@@ -77,7 +79,7 @@ def repair(path: str, also: Sequence[str] = (), output: str | None = None) -> Re
 
 def _expect_xspace(path: str) -> None:
     """Refuse a recording of another format, of which next to nothing would be left."""
-    for run in store.find(path).runs:
+    for run in find(path).runs:
         for source in run.sources:
             if source.format != XSPACE:
                 raise StoreError(
