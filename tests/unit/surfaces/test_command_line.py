@@ -13,6 +13,7 @@ from stepscope.kernels import core
 from stepscope.session import decoded_run
 from stepscope.surfaces.cli.group import build
 from stepscope.surfaces.cli.main import run
+from stepscope.surfaces.cli.output import tell_written
 
 
 @pytest.mark.parametrize(
@@ -79,3 +80,11 @@ def test_a_path_in_place_of_a_command_gets_the_command_that_opens_it(
     assert f"Did you mean stepscope show overview_page '{tmp_path}/my runs'?" in said
     assert run([str(tmp_path / "other runs")]) == 2
     assert "overview_page" not in capsys.readouterr().err
+
+
+def test_the_name_of_a_written_file_commands_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without --output, it comes from the recording's folder."""
+    tell_written("run\x1b[31m.html", ": 5 events")
+    assert capsys.readouterr().err == "wrote run\\x1b[31m.html: 5 events\n"

@@ -15,4 +15,11 @@ def deliver(text: str, output: str | None) -> None:
 
     target = Path(output).expanduser()
     write_atomic(target, text.encode())
-    print(f"wrote {target}", file=sys.stderr)
+    tell_written(target)
+
+
+def tell_written(path: Path | str, details: str = "") -> None:
+    """Tell where a file was written; its name may come from a recording."""
+    from stepscope.surfaces.format import clean
+
+    print(f"wrote {clean(str(path))}{details}", file=sys.stderr)

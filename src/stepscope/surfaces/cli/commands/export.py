@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ import click
 from stepscope.errors import UsageError
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.damage import tell_damage
+from stepscope.surfaces.cli.output import tell_written
 
 
 @click.command()
@@ -80,7 +80,7 @@ def export(
             write_tables(session, folder)
             waiting.stop()
             tell_damage(session)
-            print(f"wrote {folder}", file=sys.stderr)
+            tell_written(folder)
             return
         line = timeline(session.profile)
         view = range_of(line, begin, end)
@@ -89,7 +89,7 @@ def export(
         waiting.stop()
         tell_damage(session)
         write_atomic(target, chosen.write(line, *view))
-    print(f"wrote {target}", file=sys.stderr)
+    tell_written(target)
 
 
 COMMAND = export

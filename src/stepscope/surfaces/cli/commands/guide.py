@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from stepscope.surfaces.cli import arguments
+from stepscope.surfaces.cli.output import tell_written
 
 #: Generated from the questions and the tools; it comes with the package.
 SKILL = Path(__file__).parents[2] / "agent" / "SKILL.md"
@@ -33,7 +33,7 @@ def guide(topic: str, skill: str | None) -> None:
     target = Path(skill).expanduser() / "stepscope" / "SKILL.md"
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(target, SKILL.read_bytes())
-    print(f"wrote {target}", file=sys.stderr)
+    tell_written(target)
 
 
 COMMAND = guide

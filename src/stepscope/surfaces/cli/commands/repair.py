@@ -7,6 +7,7 @@ import sys
 import click
 
 from stepscope.surfaces.cli import arguments
+from stepscope.surfaces.cli.output import tell_written
 
 
 @click.command()
@@ -25,7 +26,7 @@ def repair(file: str, also: tuple[str, ...], output: str | None) -> None:
 
     done = put_together(file, list(also), output)
     planes = f"{done.planes_before} planes → {done.planes_after}"
-    print(f"wrote {done.path}: {done.events:,} events, {planes}", file=sys.stderr)
+    tell_written(done.path, f": {done.events:,} events, {planes}")
     if done.damage:
         print(f"left out, because it is damaged: {done.damage}", file=sys.stderr)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.damage import tell_damage
+from stepscope.surfaces.cli.output import tell_written
 
 
 @click.command()
@@ -85,7 +85,7 @@ def report(
         target = Path(output).expanduser() if output else Path(name + (".zip" if zipped else ""))
         write_atomic(target, made.zipped(name) if zipped else made.html)
         print(text_summary(session, made), end="")
-    print(f"wrote {target}", file=sys.stderr)
+    tell_written(target)
 
 
 COMMAND = report

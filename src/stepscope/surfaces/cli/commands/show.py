@@ -15,6 +15,7 @@ from stepscope.registry import Option, Tool
 from stepscope.result import Result
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.damage import tell_damage
+from stepscope.surfaces.cli.output import tell_written
 
 if TYPE_CHECKING:
     from stepscope.session import Session
@@ -285,7 +286,7 @@ def _write(data: bytes, target: Path | None) -> None:
         from stepscope.store import write_atomic
 
         write_atomic(target, data)
-        print(f"wrote {target}", file=sys.stderr)
+        tell_written(target)
     elif hasattr(sys.stdout, "buffer"):
         sys.stdout.flush()
         sys.stdout.buffer.write(data)

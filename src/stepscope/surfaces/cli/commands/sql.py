@@ -11,6 +11,7 @@ import click
 
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.damage import tell_damage
+from stepscope.surfaces.cli.output import tell_written
 
 if TYPE_CHECKING:
     from stepscope.result import Row, Table
@@ -78,7 +79,7 @@ def sql(
         return
     target = Path(output).expanduser()
     write_atomic(target, data)
-    print(f"wrote {target}", file=sys.stderr)
+    tell_written(target)
 
 
 COMMAND = sql
