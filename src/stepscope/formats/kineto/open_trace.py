@@ -137,7 +137,7 @@ def warnings(trace: Trace) -> Iterator[str]:
         )
         return
     if is_untold(trace):
-        return  # their names say what they are
+        return  # recognised by their names
     known = {*_KNOWN, _METADATA}
     unknown = {name: count for name, count in trace.categories.items() if name not in known}
     if unknown:

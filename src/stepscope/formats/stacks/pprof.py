@@ -12,8 +12,10 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns.space import I64, Space
+from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.messages import listed, repeated, submessages, top_fields
+from stepscope.formats.python_frames import shown_frames
 from stepscope.formats.stacks.pprof_fields import (
     AT_ONCE,
     LocationFrames,
@@ -23,9 +25,13 @@ from stepscope.formats.stacks.pprof_fields import (
     location_frames,
     profile_of,
 )
-from stepscope.formats.stacks.samples import DEEPEST, Stacks, sample_length, to_space
+from stepscope.formats.stacks.samples import DEEPEST, ROOT, Stacks, sample_length, to_space
 from stepscope.formats.xspace.cold_fields import DamageLog
+from stepscope.formats.xspace.line_parts import LineParts, stat_of
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.formats.xspace.written import space_of
 from stepscope.limits import current
+from stepscope.schema import names
 
 TITLE: Final = "a pprof profile"
 _NS: Final = {
@@ -58,6 +64,7 @@ def open_file(pieces: Input, *, file: str) -> Space:
     amount = np.concatenate(amounts)
     scale, said = _scale(profile, shown, float(np.maximum(amount, 0).sum(dtype=np.float64)))
     stacks.origin = f"Imported from a pprof profile. It has totals by stack, not times. {said}"
+    is_memory = shown < len(profile.types) and _is_memory(profile, profile.types[shown][1])
     if negative := int((amount < 0).sum()):
         text = "samples count below 0, as in what two profiles differ by; they are left out."
         stacks.warnings.append(f"{negative:,} {text}")
@@ -67,6 +74,8 @@ def open_file(pieces: Input, *, file: str) -> Space:
     del data, buffer, profile, frames
     scale = min(scale, _LONGEST_NS)
     amount = np.clip(amount, 0, _LARGEST)
+    if is_memory:
+        return _memory_space(stacks, np.concatenate(nodes), amount, file=file)
     is_far = amount > _LONGEST_NS // scale
     length = np.where(is_far, _LONGEST_NS, np.where(is_far, 0, amount) * scale)
     stacks.add_totals("all threads", 1, np.concatenate(nodes), length)
@@ -136,13 +145,68 @@ def _scale(profile: Profile, shown: int, count: float) -> tuple[int, str]:
     if unit in _NS:
         return _NS[unit], f"Shown is {kind or 'time'}."
     if unit in _BYTES:
-        return 1, f"Shown is {kind or 'memory'}: a byte as a nanosecond, a MB as a millisecond."
+        return 1, f"Shown is {kind or 'memory'} in bytes, held when the profile was taken."
     period_unit = _unit(profile.text(profile.period_type[1]))
     if profile.period > 0 and period_unit in _NS:
         length = min(profile.period, 1 << 40) * _NS[period_unit]
         return length, f"Shown are {kind or 'samples'} of {length / 1e6:g} ms each."
     length, words = sample_length(count)
     return length, f"Shown are {kind or 'samples'}, as {words} each."
+
+
+def _is_memory(profile: Profile, unit: int) -> bool:
+    """Whether values are bytes."""
+    return _unit(profile.text(unit)) in _BYTES
+
+
+def _memory_space(stacks: Stacks, nodes: I64, size_bytes: I64, *, file: str) -> Space:
+    """What each stack holds as one allocation, the largest first: bytes are no time.
+
+    Raises:
+        FormatError: Nothing holds memory.
+    """
+    used, inverse = np.unique(nodes, return_inverse=True)
+    size = np.zeros(len(used), np.int64)
+    np.add.at(size, inverse, size_bytes)
+    order = np.argsort(-size, kind="stable")
+    used, size = used[order][size[order] > 0], size[order][size[order] > 0]
+    if not len(used):
+        raise FormatError(TITLE, "it has no memory in use", file=file)
+    plane, line = PlaneWriter(names.HOST_PLANE), LineParts()
+    plane.stat(names.IMPORTED, stacks.origin)
+    places = [_holder(stacks, node) for node in used.tolist()]
+    allocated = np.cumsum(size)
+    allocator = np.full(len(used), plane.text("pprof"), np.int32)
+    stats = [Stat(names.ALLOCATOR_NAME, allocator, is_text=True)]
+    for name, texts in zip(
+        (names.TF_OP, names.SOURCE_STACK), zip(*places, strict=True), strict=True
+    ):
+        ids = np.asarray([plane.text(text) if text else 0 for text in texts], np.int32)
+        stats += stat_of(name, ids, ids > 0, is_text=True)
+    stats += [
+        Stat(names.REQUESTED_BYTES, size),
+        Stat(names.ALLOCATION_BYTES, size),
+        Stat(names.ADDRESS, np.arange(1, len(used) + 1)),
+        Stat(names.BYTES_ALLOCATED, allocated),
+        Stat(names.PEAK_BYTES_IN_USE, allocated),
+    ]
+    code = np.full(len(used), plane.names(names.MEMORY_EVENTS)[0], np.int32)
+    line.add(code, np.arange(len(used)), np.zeros(len(used), np.int8), stats)
+    line.write(plane, 1, f"{names.MEMORY_LINE}0")
+    return space_of([plane], warnings=stacks.warnings)
+
+
+def _holder(stacks: Stacks, node: int) -> tuple[str, str]:
+    """The innermost line of the program in a stack, and the stack, innermost first."""
+    frames = []
+    while node > ROOT:
+        frame = stacks.frames[stacks.tree.frame[node]]
+        frames.append({"filename": frame.file, "line": frame.line, "name": frame.name})
+        node = stacks.tree.parent[node]
+    current().spend("objects", len(frames))
+    shown = list(shown_frames(frames))
+    own = next((text for text, is_own in shown if is_own), shown[0][0] if shown else "")
+    return own, "\n".join(text for text, _ in shown)
 
 
 def _unit(text: str) -> str:

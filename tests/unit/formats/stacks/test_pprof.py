@@ -11,6 +11,7 @@ from stepscope.errors import FormatError
 from stepscope.formats import FORMATS
 from stepscope.formats.stacks import pprof_fields
 from stepscope.formats.stacks.samples import DEEPEST
+from stepscope.schema import names
 from stepscope.wire import write as wire
 from tests.unit.formats.layout import lines
 
@@ -113,9 +114,7 @@ def test_texts_locations_and_samples_come_in_any_order() -> None:
     ("types", "more", "expected"),
     [
         ((CPU, ("samples", "count")), (), 7),
-        ((("samples", "count"), HEAP), (), 9),
         ((("a", "count"), ("b", "count")), ("a",), 7 * 10_000_000),
-        ((CPU, HEAP), ("space",), 9),
         ((CPU, HEAP), ("unknown",), 7),
         ((("wall", "us"), ("samples", "count")), (), 7_000),
         ((("wall", "Milliseconds"),), (), 7_000_000),
@@ -130,6 +129,21 @@ def test_what_the_profile_names_is_shown_else_time_else_the_last(
     profile.sample([1], 7, 9)
     named = wire.number(14, profile.text(more[0])) if more else b""
     assert slices(profile.data(named)) == [("main", expected)]
+
+
+@pytest.mark.parametrize("types", [(("samples", "count"), HEAP), (CPU, HEAP)], ids=str)
+def test_bytes_are_allocations_and_no_time(types: tuple[tuple[str, str], ...]) -> None:
+    profile = made(*types)
+    profile.sample([1], 7, 9)
+    profile.sample([3, 1], 7, 40)
+    profile.sample([3, 1], 7, 50)
+    space = opened(profile.data(wire.number(14, profile.text("space"))))
+    assert not space.length_ps.any()
+    ((_, events),) = lines(space).items()
+    held = [(one[names.TF_OP], one[names.REQUESTED_BYTES]) for one in events]
+    assert held == [("m.go:7 square", 90), ("m.go:3 main", 9)]
+    assert events[0][names.SOURCE_STACK] == "m.go:7 square\nm.go:13 step\nm.go:3 main"
+    assert events[-1][names.BYTES_ALLOCATED] == 99
 
 
 def test_samples_of_a_known_period_last_that_long() -> None:

@@ -311,7 +311,7 @@ def test_a_pprof_profile_may_begin_with_when_it_was_taken(tmp_path: Path) -> Non
 def test_what_cprofile_wrote_is_still_another_profilers(tmp_path: Path) -> None:
     path = tmp_path / "train.prof"
     cProfile.runctx("sum(range(3))", {}, {}, str(path))
-    with pytest.raises(StepscopeError, match="another profiler"):
+    with pytest.raises(StepscopeError, match="cProfile"):
         find(path)
 
 
