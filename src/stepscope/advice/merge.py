@@ -59,10 +59,20 @@ def merged(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[
 def _replaces(one: Finding, part: Finding) -> bool:
     """Whether a finding takes a part's place.
 
-    What only informs comes after all parts: if it took the place of one that informs as well, the
-    largest part of the step would be told last.
+    What only informs comes after all parts, unless it ranks as the part. In the place of one that
+    informs as well, the largest part of the step would be told last.
     """
-    return one.rule in LOCATORS or one.severity != "info" or part.severity != "info"
+    is_only_info = one.severity == part.severity == "info"
+    return one.rule in LOCATORS or not is_only_info or _ranks_as_part(one, part)
+
+
+def _ranks_as_part(one: Finding, part: Finding) -> bool:
+    """Whether a finding ranks as the part that it explains.
+
+    What compute cannot hide of a copy is still where the step goes; of a recording without steps
+    nothing is an alarm.
+    """
+    return part.measured["kind"] == "copy" or one.saving_per == "recording"
 
 
 def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) -> bool:
@@ -109,9 +119,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
             threshold=one.threshold,
         )
     measured = dict(one.measured)
-    if part.measured["kind"] == "copy" or one.saving_per == "recording":
-        # What compute cannot hide of a copy is still where the step goes; of a recording without
-        # steps nothing is an alarm. Both rank as the part.
+    if _ranks_as_part(one, part):
         measured["worth_ms"] = part.measured["worth_ms"]
     evidence = both(one.evidence, part.evidence[:1])
     return replace(one, place=part.place, evidence=evidence, measured=measured)

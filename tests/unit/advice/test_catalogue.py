@@ -46,6 +46,14 @@ def test_actions_of_causes_in_any_framework_name_calls_of_the_recorded_one(frame
         assert not wrong, cause.id
 
 
+def test_code_for_tensorflow_serves_loops_without_keras() -> None:
+    """Keras has TensorFlow's key: what only it has comes after what every loop has."""
+    only_keras = ("model.compile(", "model.fit(", "tf.keras.callbacks.")
+    codes = {one.id: (one.fix or {}).get("tensorflow", "") for one in causes().values()}
+    found = {id_ for id_, code in codes.items() if code.startswith(only_keras)}
+    assert found <= {"part-freeing"}  # of iterators that fit() makes
+
+
 @pytest.mark.parametrize(
     ("cause", "hint"),
     [

@@ -59,6 +59,13 @@ def test_work_alone_is_nothing_to_fix() -> None:
     assert "→" not in text
 
 
+def test_what_was_lost_alone_does_not_mean_that_nothing_is_to_fix() -> None:
+    lost = replace(FINDING, rule="incomplete-profile", severity="info", title="Incomplete")
+    text = shown(Advice((lost,), ()))
+    assert "No finding: the recording does not show what to change." in text
+    assert "Incomplete. The step waits" in text and "Nothing to fix" not in text
+
+
 def test_much_overhead_is_listed_though_it_is_no_alarm() -> None:
     measured: dict[str, float | str] = {"part_ms": 4.0, "step_time_ms": 10.0}
     overhead = replace(FINDING, severity="info", cause="part-dispatch", measured=measured)

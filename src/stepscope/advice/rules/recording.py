@@ -12,20 +12,21 @@ from stepscope.registry import Answer
 from stepscope.result import Ref
 from stepscope.tables.device.driver_calls import is_device_allocation
 from stepscope.tables.in_steps.slow_calls import CAPTURE
-from stepscope.tables.recording.completeness import NO_DEVICE_EVENTS
+from stepscope.tables.recording.completeness import IMPLAUSIBLE_TIMES, NO_DEVICE_EVENTS
 
 _NAMED: Final = 3
 
 
 def incomplete_profile(results: Results) -> Answer:
-    """Fire when events are missing; above "info" when numbers about a device are void."""
+    """Fire when events are missing; above "info" when numbers are void."""
     overview = results.overview_page
     found = overview.completeness
     if found.verdict == "complete":
         return silent("complete")
-    is_void = any(one.slug == NO_DEVICE_EVENTS for one in overview.diagnostics)
+    slugs = {one.slug for one in overview.diagnostics}
+    is_void = not slugs.isdisjoint((NO_DEVICE_EVENTS, IMPLAUSIBLE_TIMES))
     return match(
-        "incomplete-profile",
+        "implausible-times" if IMPLAUSIBLE_TIMES in slugs else "incomplete-profile",
         0.0,
         None,
         1.0,

@@ -38,6 +38,7 @@ from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity
+    from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import AccountPart, OwnerRow, ShareRow, StepAccount
     from stepscope.verdicts.other_threads import RivalRow
 
@@ -158,6 +159,7 @@ def part_facts(part: AccountPart, results: Results, framework: str, runtime: flo
         "data_type": part.text("data_type") or "-",
         "made": _largest_shares(part),
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
+        "meanwhile": phrase("meanwhile") if _has_ops(account, overview) else None,
         "within": part.within,
         "runs": round(part.runs) if part.runs >= _TWICE else None,
         "growth": part.number("growth"),
@@ -207,13 +209,26 @@ _MADE_LENGTH: Final = 64
 def _largest_shares(part: AccountPart) -> str:
     """Return the first shares of what a part is made of, as many as a line has room for.
 
-    A part that is nearly all of one op is not divided: its place names that op.
+    A part that is nearly all of one op or range is not divided: its place or title names that.
     """
     made = [(one.name, one.share_frac) for one in part.shares if one.role == MADE]
-    if len(made) == 1 and part.kind == "op" and made[0][0].startswith(part.op or part.name):
+    if len(made) == 1 and _is_the_part(part, made[0][0]):
         return ""
     fitting = (listed(made[:count]) for count in range(len(made), 0, -1))
     return next((text for text in fitting if len(text) <= _MADE_LENGTH), "")
+
+
+def _has_ops(account: StepAccount, overview: OverviewPage | None) -> bool:
+    """Return whether ops or a device were recorded: else what computes is unknown."""
+    is_python_alone = overview is not None and overview.bound_by == "unknown"
+    return not is_python_alone or any(part.kind in _RUN for part in account.part_list())
+
+
+def _is_the_part(part: AccountPart, made: str) -> bool:
+    """Return whether what a part is made of is what its place or title names."""
+    if part.kind == "op":
+        return made.startswith(part.op or part.name)
+    return made in (part.name or part.kind, part.kind)
 
 
 def _is_compiled(host: HostActivity | None) -> bool:

@@ -31,6 +31,8 @@ CompletenessVerdict = Literal["complete", "partial", "damaged"]
 NO_DEVICE_EVENTS = "no-device-events"
 #: The same where the host computes for most of the time: what it does is known nevertheless.
 LOST_KERNELS = "lost-kernels"
+#: Slug of the diagnostic that times seem to be of another unit.
+IMPLAUSIBLE_TIMES = "implausible-times"
 # Launches whose kernel may lie beyond the end of the recording are not missing kernels.
 _MISSING_SHARE = 0.01
 _NONE = np.zeros(0, dtype=bool)
@@ -99,7 +101,7 @@ def _units(host: Host) -> list[Diagnostic]:
         f"Half of the events last {than} than {time_words(usual / 1e9)}, which is implausible. A "
         f"Chrome trace has microseconds: were these times written in {unit}?"
     )
-    return [Diagnostic("implausible-times", "warning", text, host.name)]
+    return [Diagnostic(IMPLAUSIBLE_TIMES, "warning", text, host.name)]
 
 
 def _never_ended(host: Host) -> list[Diagnostic]:

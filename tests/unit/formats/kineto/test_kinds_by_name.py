@@ -119,6 +119,19 @@ def test_a_list_of_kernels_and_copies_is_a_device(tmp_path: Path) -> None:
     assert first(path).rule == "host-copies"
 
 
+def test_copies_of_a_recording_without_steps_are_one_finding(tmp_path: Path) -> None:
+    events, at = [], 0.0
+    for lasts in (900, 400, 1300, 700, 2100, 300, 1700):
+        events.append(x("Memcpy HtoD (Pageable -> Device)", at, lasts, tid=7))
+        at += lasts
+        if lasts in (400, 2100):
+            events.append(x(KERNEL, at, 300, tid=7))
+            at += 300
+    with stepscope.open(saved(tmp_path, events)) as session:
+        found = session.advice().findings
+    assert [one.cause for one in found] == ["pageable-copies"]
+
+
 def test_processes_with_streams_are_counted_as_devices(tmp_path: Path) -> None:
     events = [x(KERNEL, at, 50, 7, pid) for pid in (31_337, 31_338) for at in range(0, 2000, 100)]
     with stepscope.open(saved(tmp_path, events)) as session:

@@ -75,8 +75,10 @@ def findings(page: Page, found: tuple[Finding, ...], most: int | None = None) ->
         found: All of it: whether anything is to be fixed depends on all.
         most: Maximum number that is written; None for any.
     """
-    if not found:
+    if all(one.rule == "incomplete-profile" and one.severity == "info" for one in found):
         page.text("No finding: the recording does not show what to change.", style="bold")
+        for one in found:
+            page.text(f"{clean(one.title)}. {clean(one.message)}")
         return
     if not any(map(_is_loss, found)):
         _nothing(page, found)
