@@ -77,6 +77,9 @@ def test_texts_of_a_cause_fit(cause: CauseEntry) -> None:
     message = _PLACEHOLDER.sub(_SAMPLE, cause.message)
     assert len(title) <= 64, title  # 60 and what a sample is longer than a count
     assert ";" not in cause.title
+    assert (
+        "vocabular" not in f"{title} {message}"
+    )  # shapes do not prove what a dimension stands for
     assert len(message.split()) <= 34, message
     assert len(cause.why.split()) <= 30
     assert cause.fix, "a cause has an action"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from stepscope.analysis.memory_profile import (
     TOOL,
+    MemoryName,
     MemoryProfile,
     Options,
     batch_room,
@@ -99,6 +100,11 @@ def test_the_lifetime_peak_may_be_before_the_recording() -> None:
     assert (
         answer(space(host(line("python", *heap.events)))).memories[0].lifetime_peak_bytes == 1 << 20
     )
+
+
+def test_names_of_allocators_are_explained() -> None:
+    _, column = get_args(MemoryName)
+    assert "bfc_cpu_allocator_for_gpu is host memory" in column.help
 
 
 def test_hosts_keep_their_memories_apart() -> None:

@@ -18,8 +18,11 @@ from stepscope.formats.stacks.samples import StackFrame, Stacks, sample_length, 
 
 TITLE: Final = "collapsed stacks"
 _LACKS: Final = (
-    "Imported from collapsed stacks. They say how often each stack was seen, not when: a sample is "
-    "shown as {length}, in no order of time."
+    "Imported from collapsed stacks: how often each stack was seen, in no order of time."
+)
+_COUNTS: Final = (
+    "The file has counts of samples, and no times: a sample is shown as {length}. Shares are true, "
+    "times only if that was the sampler's interval."
 )
 _MAX_COUNT_DIGITS: Final = 18
 # py-spy and pyperf write "step (train.py:12)", Python's own sampler "train.py:step:12".
@@ -39,7 +42,8 @@ def open_file(pieces: Input, *, file: str) -> Space:
     for text in lines_of(pieces):
         stack, *counted = text.rsplit(maxsplit=1) or [""]
         if not counted or not _is_count(counted[0]):
-            unknown += bool(text.strip())
+            # A sample of a thread without a stack, as py-spy writes of threads that end.
+            unknown += bool(text.strip()) and not _is_count(text.strip())
             continue
         frames = stack.split(";")
         thread = frames.pop(0) if len(frames) > 1 and _THREAD.fullmatch(frames[0]) else ""
@@ -54,7 +58,8 @@ def open_file(pieces: Input, *, file: str) -> Space:
         stacks.warnings.append(f"{unknown:,} lines are not stacks and are left out.")
     most = max((sum(counts) for _, counts in threads.values()), default=0)
     sample_ns, length = sample_length(most)
-    stacks.origin = _LACKS.format(length=length)
+    stacks.origin = _LACKS
+    stacks.warnings.append(_COUNTS.format(length=length))
     for number, (name, (nodes, counts)) in enumerate(threads.items(), 1):
         total = np.asarray(counts, np.int64) * sample_ns
         stacks.add_totals(name or "all threads", number, np.asarray(nodes, np.int64), total)

@@ -76,6 +76,13 @@ def test_calls_of_python_have_their_place(tmp_path: Path) -> None:
     assert "time.sleep" in found.title
 
 
+def test_times_of_another_unit_are_the_first_finding(tmp_path: Path) -> None:
+    seconds = [x("load", at / 100, 0.009) for at in range(20)]
+    found = first(saved(tmp_path, seconds))
+    assert (found.rule, found.cause) == ("incomplete-profile", "implausible-times")
+    assert found.actions[0] == "Write ts and dur in microseconds."
+
+
 def test_calls_with_their_line_in_arguments_nest_as_they_began(tmp_path: Path) -> None:
     """As py-spy writes them: begins and ends at one time, whose order alone says who calls."""
 

@@ -354,6 +354,14 @@ def test_what_firefoxs_own_tools_saved_has_its_profile_inside(tmp_path: Path) ->
     assert slices(opened(tmp_path / "a.json")) == slices(opened(tmp_path / "b.json"))
 
 
+def test_times_of_counts_are_said_to_be_assumed(tmp_path: Path) -> None:
+    """As py-spy writes them, with samples of threads that have no stack."""
+    path = tmp_path / "a.collapsed"
+    path.write_text(" 2\n" + 9 * "main (a.py:1);load (a.py:3) 12\n")
+    (warning,) = opened(path).warnings
+    assert "counts of samples, and no times: a sample is shown as 10 ms" in warning
+
+
 def test_remarks_and_few_other_lines_do_not_hide_collapsed_stacks(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("# of a run\n// of two\n" + 5 * "main;step 1\n" + "no stack\n")
