@@ -104,6 +104,13 @@ _COMPILES = re.compile(
 # What Python calls by itself when it collects garbage: the call it happens in goes on.
 _BETWEEN = re.compile(r"gc_callback$")
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
+# C code that returns in less time than Python needs to call it, whatever its arguments. A loop
+# gives the GIL up after such a call: a sampler sees the call, and never the Python around it.
+_BRIEF = re.compile(
+    r"c?math (?!fsum|prod|sumprod|factorial|comb|perm|dist|gcd|lcm|isqrt)"
+    r"|builtins (?:callable|chr|id|isinstance|issubclass|len|ord|range)$"
+    r"|time (?:time|monotonic|perf_counter)(?:_ns)?$"
+)
 # Two looks are as far apart as the shortest of what they find lasts, or this many times that.
 _APART = 2.0
 
@@ -349,6 +356,8 @@ def _without_file(text: str) -> Name:
         outer, _, function = text[1:].rpartition(" ")
         outer = "" if outer == "<unknown>" else outer
         public = "" if outer in ("", "builtins") else f"{outer}.{function}"
+        if _BRIEF.match(text[1:]):
+            return Name(function, "", 0, UNSAID, public or function, *_waits(""))
         kind = FRAMEWORK if _FRAMEWORKS.match(outer) or "xla" in outer.lower() else LIBRARY
     return Name(function, "", 0, kind, public or function, *_waits(function))
 
@@ -445,8 +454,14 @@ def _with_classes(known: dict[int, Name], meta: I64, parent: I64) -> dict[int, N
 
 
 def _is_part(name: Name) -> bool:
-    """Whether a call is of the function around it: a comprehension, or what decorates a model's."""
-    return _PART.search(name.function) is not None or is_around(name.file, name.function)
+    """Whether a call is of the function around it: a comprehension, what decorates a model's.
+
+    So is brief C code: unsaid, and without a file.
+    """
+    is_brief = name.kind == UNSAID and not name.file
+    return (
+        is_brief or _PART.search(name.function) is not None or is_around(name.file, name.function)
+    )
 
 
 def _linked(

@@ -49,6 +49,30 @@ def test_an_op_that_nobody_looked_at_is_where_the_program_was_seen_last() -> Non
     assert functions(busy("...OO........OO........OO....."), "aten/mm") == {"forward"}
 
 
+def test_brief_c_code_is_time_of_the_function_that_calls_it() -> None:
+    """A loop of Python that takes a sine is seen in the sine, where it gives the GIL up."""
+    one = host(
+        f"""
+        /host:CPU
+          python      S---------S---------S---------
+        {names.PYTHON_SAMPLES_PLANE}
+          MainThread  T----------------------------.
+          "           F----------------------------.
+          "           ..B--B----L-B--B----L-B--B---.
+        """,
+        T=event("$train.py:40 main"),
+        F=event("$train.py:12 forward"),
+        B=event("$math sin"),
+        L=event("$math fsum"),
+    )
+    found = account(one)
+    assert found is not None
+    assert {(owner.name, owner.function) for owner in owners(found) if owner.name} == {
+        ("forward", "forward"),
+        ("math.fsum", "forward"),
+    }
+
+
 def often(*seen: str) -> list[tuple[str, int]]:
     """Functions that an op of 0.2 ms in each step is in, and how many of them."""
     count = len(seen)
