@@ -703,8 +703,10 @@ def recompilation(results: Results) -> Answer:
     if part < limit["act"] * step or often < limit["twice"]:
         return silent("compiles", count=often, cost_frac=part / step)
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
-    # Of less confidence, steps may be what a program does before its loop, each thing once.
-    sure = overview.steps.confidence / limit["half"]
+    # Of less confidence, steps may be what a program does before its loop, each thing once. A
+    # function of its own that is compiled again and again is no such thing.
+    is_again = worst is not None and worst.file and worst.built * host.step_count > limit["twice"]
+    sure = 1.0 if is_again else overview.steps.confidence / limit["half"]
     return match(
         "recompilation" if worst is None else _RECOMPILED.get(worst.differs, "recompilation"),
         step,
