@@ -51,7 +51,17 @@ def number(value: float) -> str:
 
 def signed(value: float) -> str:
     """A change: as ``number``, with its sign."""
-    return f"{'+' if value > 0 else ''}{number(value)}"
+    return with_minus(f"{'+' if value > 0 else ''}{number(value)}")
+
+
+def with_minus(text: str) -> str:
+    """Return a number in words with a minus sign in place of the hyphen."""
+    return text.replace("-", "−")
+
+
+def signed_percent(fraction: float) -> str:
+    """Return a change as a share, with its sign: "−36.9%"."""
+    return with_minus(f"{fraction:+.1%}")
 
 
 def percent(fraction: float | None) -> str:
@@ -78,8 +88,8 @@ def time_words(value_ms: float) -> str:
 
 
 def time_change(value_ms: float) -> str:
-    """A change of a time for a sentence, with its sign: "+8.8 ms", "-367 µs"."""
-    return f"{'+' if value_ms > 0 else ''}{time_words(value_ms)}"
+    """A change of a time for a sentence, with its sign: "+8.8 ms", "−367 µs"."""
+    return with_minus(f"{'+' if value_ms > 0 else ''}{time_words(value_ms)}")
 
 
 def roughly(value_ms: float) -> str:

@@ -39,7 +39,7 @@ def test_numbers(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(12_345.6, "+12,346"), (0.5, "+0.500"), (0.0, "0"), (-2.5, "-2.50")]
+    ("value", "text"), [(12_345.6, "+12,346"), (0.5, "+0.500"), (0.0, "0"), (-2.5, "−2.50")]
 )
 def test_changes(value: float, text: str) -> None:
     assert signed(value) == text
@@ -65,7 +65,7 @@ def test_a_time_is_given_in_the_unit_that_fits_it(ms: float, said: str) -> None:
 
 def test_a_change_of_a_time_has_its_sign() -> None:
     listed = [0.25, -8.8, 0.0, 12_000.0]
-    assert [time_change(value) for value in listed] == ["+250 µs", "-8.8 ms", "0 ms", "+12 s"]
+    assert [time_change(value) for value in listed] == ["+250 µs", "−8.8 ms", "0 ms", "+12 s"]
 
 
 def test_an_estimate_has_two_digits() -> None:

@@ -32,7 +32,7 @@ from stepscope.comparison.verdict import headline, main_parts, tail_sentence
 from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.pod.decoded import pod_of_profile
-from stepscope.quantities import time_change
+from stepscope.quantities import signed_percent, time_change
 from stepscope.result import Diagnostic, Table
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.in_steps.batch_sizes import examples_per_step
@@ -181,7 +181,7 @@ def _undisturbed(first: Side, last: Side) -> str:
     change = last.undisturbed_ms / first.undisturbed_ms - 1
     return (
         f" While nothing records: {first.undisturbed_ms:.3g} → {last.undisturbed_ms:.3g} ms "
-        f"({change:+.1%})."
+        f"({signed_percent(change)})."
     )
 
 

@@ -18,6 +18,7 @@ from stepscope.comparison.breakdown import Breakdown
 from stepscope.comparison.compare import Side, compare
 from stepscope.comparison.comparison import Comparison, PartRow
 from stepscope.comparison.limit import Limit, Quantity
+from stepscope.quantities import signed_percent
 from stepscope.result import Column, Result, Row, Table
 from stepscope.tables.steps.bottleneck import LIMITS
 from stepscope.tables.steps.session import session_steps
@@ -164,7 +165,11 @@ def _judge(metric: str, limit: Limit, run: Side, baseline: Side | None) -> dict[
         if grown <= allowed:
             return row | _told("unknown", "Too few steps to see a change of twice the limit.")
         return row | _told("unknown", "More than the limit, in too few steps to test.")
-    why = "The baseline has none of it." if isnan(change) else f"{change:+.1%} of the baseline."
+    why = (
+        "The baseline has none of it."
+        if isnan(change)
+        else f"{signed_percent(change)} of the baseline."
+    )
     return row | _outcome(allowed, grown, (grown - noise, grown + noise), why)
 
 
@@ -203,7 +208,7 @@ def _judge_steps(metric: str, allowed: float, run: Side, baseline: Side) -> dict
         separated = found.outcome == "separated" and found.delta > allowed
         word = "Separated, too few steps to test" if separated else "Too few steps to test"
         return _told("unknown", f"{word} ({counts}).")
-    why = f"Grew by {found.delta / found.baseline:+.1%} of the baseline."
+    why = f"Grew by {signed_percent(found.delta / found.baseline)} of the baseline."
     # The comparison's threshold: one report has one decision.
     least = min(MIN_EFFECT_FRAC * found.baseline, allowed)
     told = _outcome(allowed, found.delta, found.interval, why, least)
@@ -211,7 +216,7 @@ def _judge_steps(metric: str, allowed: float, run: Side, baseline: Side) -> dict
         return _checked_undisturbed(told, allowed / found.baseline, run, baseline, scale)
     tail = tail_difference(before, after)
     if tail.interval is not None and tail.delta > allowed and tail.low > least:
-        share = f"{tail.delta / tail.baseline:+.1%}"
+        share = signed_percent(tail.delta / tail.baseline)
         return _told("exceeded", f"The tail grew: {share} with outliers included.")
     return told
 
@@ -225,7 +230,7 @@ def _checked_undisturbed(
     grown = run.undisturbed_ms * scale[1] / (baseline.undisturbed_ms * scale[0]) - 1
     if grown > allowed_frac:
         return told
-    why = f"{told['message']} While nothing records it grew by {grown:+.1%}."
+    why = f"{told['message']} While nothing records it grew by {signed_percent(grown)}."
     return _told("unknown", why)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from stepscope.comparison.comparison import PartRow
+from stepscope.quantities import signed_percent, with_minus
 from stepscope.result import Table
 from stepscope.tables.steps.statistics import (
     CONFIDENCE,
@@ -40,7 +41,7 @@ def headline(
     delta, before_ms = change.delta, change.baseline
     times = f"{_number(before_ms)} → {_number(change.candidate)} ms per step"
     # Steps marked as points in time take none, and nothing is a share of that.
-    share = f"{delta / before_ms:+.1%}" if before_ms > 0 else ""
+    share = signed_percent(delta / before_ms) if before_ms > 0 else ""
     moved = ", ".join(filter(None, (f"{_signed(delta)} ms", share)))
     if change.interval is None:
         told = (
@@ -130,4 +131,4 @@ def _number(ms: float) -> str:
 
 
 def _signed(ms: float) -> str:
-    return f"{ms:+#.3g}".rstrip(".") if abs(ms) < _WHOLE else f"{ms:+,.0f}"
+    return with_minus(f"{ms:+#.3g}".rstrip(".") if abs(ms) < _WHOLE else f"{ms:+,.0f}")

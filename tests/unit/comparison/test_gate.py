@@ -141,7 +141,7 @@ def test_growth_of_each_tenth_step_exceeds_the_limit_by_the_tail() -> None:
     [
         ((0.50, 0.60), "exceeded", "Grew by "),
         ((0.50, 0.51), "unknown", "While nothing records it grew by +2.0%."),
-        ((0.50, 0.40), "unknown", "While nothing records it grew by -20.0%."),
+        ((0.50, 0.40), "unknown", "While nothing records it grew by −20.0%."),
         ((0.50, None), "exceeded", "Grew by "),  # one side alone shows nothing
         ((None, 0.60), "exceeded", "Grew by "),
     ],

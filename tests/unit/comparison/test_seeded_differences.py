@@ -278,7 +278,7 @@ def test_compute_that_fell_in_three_steps_is_said_although_input_varies() -> Non
     before, after = amp_like(500, (2, 40, 9)), amp_like(250, (30, 5, 12))
     found = compare([side_of("fp32", before), side_of("amp", after)])
     assert (found.outcome, found.interval_ms) == ("unknown", None)
-    assert "Changed: Device compute, 32-bit or unknown -2.52 ms" in found.headline
+    assert "Changed: Device compute, 32-bit or unknown −2.52 ms" in found.headline
     rows = {row["name"]: row for row in found.step_parts.rows()}
     assert rows["Waiting for input"]["significant"] == "unknown"
     same = compare([side_of("fp32", before), side_of("again", amp_like(500, (30, 5, 12)))])

@@ -81,7 +81,7 @@ def test_parts_that_changed_are_named_although_the_step_may_not_have() -> None:
     rows = parts(part("compute", -2.8, "yes"), part("input", 3.0, "unknown"),
                  part("copies", 1.0, "separated"))  # fmt: skip
     said = headline(Difference(10, 11, -5, 5, "unknown"), NO_PARTS, rows, (9, 9))
-    assert "Changed: compute -2.80 ms. Changed in every step: copies +1.00 ms." in said
+    assert "Changed: compute −2.80 ms. Changed in every step: copies +1.00 ms." in said
 
 
 def test_a_slower_tail_has_a_sentence_of_its_own() -> None:
