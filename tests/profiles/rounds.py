@@ -83,9 +83,12 @@ def cpu_runs(
     return line("tf_XLAPjRtCpuClient/9", *found, id=9)
 
 
-def gaps(spans: Sequence[tuple[float, float]], name: str = "tensorflow") -> Plane:
+def gaps(
+    spans: Sequence[tuple[float, float]], name: str = "tensorflow", *, at_steps: bool = False
+) -> Plane:
     """When a recorder wrote a chunk, as the recorder says it: ``(begin, end)`` of each."""
-    events = [Event(f"{name}: a chunk is written", a, b - a) for a, b in spans]
+    stats = {"at_step": 1} if at_steps else {}
+    events = [Event(f"{name}: a chunk is written", a, b - a, stats) for a, b in spans]
     return plane(RECORDING, line("not recorded", *events))
 
 

@@ -34,7 +34,7 @@ from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, 
 from stepscope.capture.result import Capture
 from stepscope.capture.runtime import graph_lines, machine
 from stepscope.capture.runtime.main_thread import run_waiting
-from stepscope.capture.step_clock import OPTIMIZER, StepClock, counted
+from stepscope.capture.step_clock import MARKER, OPTIMIZER, StepClock, counted
 from stepscope.schema import names
 from stepscope.schema.xspace import ProfileOptions, Wire, XSpace
 from stepscope.wire import write as wire
@@ -400,7 +400,7 @@ class Recording:
             only_after: With fewer events than these the program goes on being recorded at once: it
                 was the program that took memory.
         """
-        self._gaps.pause()
+        self._gaps.pause(at_step=self._clock.is_reached(MARKER))
         seconds = time.monotonic() - self._session_begun
         events = self._cut(restart=False, resting=True)
         if events < only_after:
@@ -514,6 +514,7 @@ class Recording:
         """
         planes = Assembly(self.origin_ns, self.suffix)
         taken = []
+        at_step = self._clock.is_reached(MARKER)
         # Frameworks begin before ours, so that ours lie within them. Where the program is to rest,
         # they end first, too: each of their events costs.
         for slot in self._slots if resting else reversed(self._slots):
@@ -528,7 +529,8 @@ class Recording:
                 taken.append((slot, collected))
                 if restart:
                     self._start_one(slot)
-                    self._gaps.found.append(Gap(slot.recorder.name, begin_ns, time.time_ns()))
+                    gap = Gap(slot.recorder.name, begin_ns, time.time_ns(), is_at_step=at_step)
+                    self._gaps.found.append(gap)
         if restart:
             self._switch_annotations()
             self._begin_session()

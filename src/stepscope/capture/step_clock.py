@@ -334,11 +334,14 @@ class StepClock:
         """Whether a step is awaited, or was reached and nothing has begun there yet."""
         return self._awaited is not None
 
+    def is_reached(self, source: str) -> bool:
+        """Whether the awaited step has begun and is known by this source."""
+        awaited = self._awaited
+        return awaited is not None and awaited.is_reached and awaited.key[0] == source
+
     def begins_at(self, source: str) -> bool:
         """Whether the program waits at the begin of a step that is known by this source."""
-        awaited = self._awaited
-        is_held = awaited is not None and awaited.is_reached and awaited.holds
-        return is_held and awaited is not None and awaited.key[0] == source
+        return self._awaited is not None and self._awaited.holds and self.is_reached(source)
 
     def release(self) -> None:
         """Let the program go on, and await no step."""

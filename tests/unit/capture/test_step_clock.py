@@ -239,6 +239,7 @@ def test_a_program_waits_at_its_next_step_until_the_session_has_begun(clock: Clo
     assert order == ["another place"]
     assert steps.is_at_step(holds=True, wake=woken.set)
     assert steps.begins_at(OPTIMIZER) and not steps.begins_at(FUNCTION)
+    assert steps.is_reached(OPTIMIZER) and not steps.is_reached(MARKER)
     order.append("session")
     steps.listen(undisturbed=False)
     thread.join()

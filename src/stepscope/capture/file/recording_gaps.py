@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from stepscope.capture.recorder import Note
-from stepscope.formats.xspace.plane_writer import PlaneWriter
+from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 
 # A tenth of the time missed changes what averages say.
@@ -28,12 +28,14 @@ class Gap(NamedTuple):
         recorder: Its name.
         begin_ns, end_ns: Since 1970.
         reason: ``names.GAP_CHUNK``, ``names.GAP_PAUSE`` or ``names.GAP_REST``.
+        is_at_step: Whether the mark of the loop's next step had just been reached.
     """
 
     recorder: str
     begin_ns: int
     end_ns: int
     reason: str = names.GAP_CHUNK
+    is_at_step: bool = False
 
 
 class RecordingGaps:
@@ -43,20 +45,21 @@ class RecordingGaps:
         self.found: list[Gap] = []
         #: What the program recorded itself with; a set in order.
         self.profilers: dict[str, None] = {}
-        self._paused_ns = 0
+        self._paused_ns, self._is_at_step = 0, False
 
     def __bool__(self) -> bool:
         return bool(self.found)
 
-    def pause(self) -> None:
-        """Every recorder stops now."""
-        self._paused_ns = time.time_ns()
+    def pause(self, *, at_step: bool = False) -> None:
+        """Every recorder stops now, as the loop's next step has been marked or elsewhere."""
+        self._paused_ns, self._is_at_step = time.time_ns(), at_step
 
     def resume(self, recorders: Iterable[str], reason: str = names.GAP_PAUSE) -> None:
         """These record again since now."""
         now_ns = time.time_ns()
         if self._paused_ns:
-            self.found += [Gap(one, self._paused_ns, now_ns, reason) for one in recorders]
+            begin_ns, at_step = self._paused_ns, self._is_at_step
+            self.found += [Gap(one, begin_ns, now_ns, reason, at_step) for one in recorders]
         self._paused_ns = 0
 
     def missed_ns(self, *reasons: str) -> dict[str, int]:
@@ -72,6 +75,7 @@ class RecordingGaps:
         plane = PlaneWriter(names.RECORDING_PLANE)
         begin = np.asarray([gap.begin_ns for gap in self.found], np.int64)
         end = np.asarray([gap.end_ns for gap in self.found], np.int64)
+        at_step = np.flatnonzero([gap.is_at_step for gap in self.found])
         metadata = [
             plane.name(
                 f"{gap.recorder}: {gap.reason}",
@@ -85,6 +89,7 @@ class RecordingGaps:
             metadata=np.asarray(metadata, np.int64),
             start_ns=begin,
             duration_ns=end - begin,
+            stats=[Stat(names.GAP_AT_STEP, np.ones(len(at_step), np.int64), at_step)],
         )
         return plane.xspace()
 

@@ -8,6 +8,7 @@ from stepscope.columns import rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.stats import event_stats
 
 # Recorders of our own beside the framework: what they miss are not events of the program's threads.
 _BESIDE = ("python_sampler", "python_calls", "telemetry", "annotations", "memory")
@@ -22,24 +23,31 @@ def recording_gaps(host: Host) -> tuple[I64, I64]:
     The recording says so itself. The framework that computes is the one that counts: another
     that is only loaded hands over in no time.
     """
+    rows = _gap_rows(host)
+    start = host.space.events.start_ps[rows]
+    return union_spans(start, start + host.space.length_ps[rows])
+
+
+@derived
+def gaps_at_steps(host: Host) -> I64:
+    """Starts of the gaps that began as the mark of the loop's next step was reached; ascending."""
+    rows, told = _gap_rows(host), event_stats(host).ints(names.GAP_AT_STEP)
+    at_step = host.space.events.start_ps[rows[told.at(rows, 0) > 0]]
+    return np.intersect1d(recording_gaps(host)[0], at_step)
+
+
+def _gap_rows(host: Host) -> I64:
+    """Event rows of the gaps, one for each recorder of a framework that has it."""
     space = host.space
     planes_of = [row for row, one in enumerate(space.planes) if one.name == names.RECORDING_PLANE]
     if not planes_of:
-        return _nothing()
+        return np.zeros(0, dtype=np.int64)
     metadata = space.event_metadata
     wanted = np.isin(metadata.plane, planes_of) & np.asarray(
         [not name.startswith(_BESIDE) for name in metadata.name], dtype=bool
     )
     rows = rows_of(space.events.metadata, wanted)
-    rows = rows[space.length_ps[rows] >= _SHORTEST_PS]
-    if len(rows) == 0:
-        return _nothing()
-    start = space.events.start_ps[rows]
-    return union_spans(start, start + space.length_ps[rows])
-
-
-def _nothing() -> tuple[I64, I64]:
-    return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    return rows[space.length_ps[rows] >= _SHORTEST_PS]
 
 
 def crosses_gap(host: Host, start: I64, end: I64) -> Bool:

@@ -15,7 +15,7 @@ from stepscope.columns import median, sum_by_key
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host
-from stepscope.tables.core.recording_gaps import crosses_gap
+from stepscope.tables.core.recording_gaps import crosses_gap, gaps_at_steps
 from stepscope.tables.device.driver_calls import waiting_names
 from stepscope.tables.device.events import device_events
 from stepscope.tables.steps import calls
@@ -60,9 +60,10 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
     """The interval of each step."""
     start, end = markers.start_ps, markers.end_ps
     # A step that crosses a gap ends where the gap begins. One that lasts to the next start is not
-    # seen to end if the gap comes before that.
+    # seen to end if the gap comes before that, unless the gap began at that start.
     until = np.concatenate([start[1:], end[-1:]]) if markers.is_start_to_start else end
-    is_cut = crosses_gap(host, start, np.maximum(until, end) + 1)
+    is_whole = np.isin(end, gaps_at_steps(host))
+    is_cut = crosses_gap(host, start, np.where(is_whole, end, np.maximum(until, end) + 1))
     finished = np.zeros(len(markers), dtype=np.bool_)
     asked = None
     if markers.line >= 0 and not markers.is_window:
@@ -81,6 +82,7 @@ def step_intervals(host: Host, markers: Markers) -> Intervals:
     late = np.maximum(late, own.after_ps - _LATE_WORK * own.total_ps)
     if median(late) <= 0:
         return Intervals(start, end, False, is_cut, finished, drained_ps)
+    own_end = np.where(is_whole, np.maximum(own_end, end), own_end)
     finish = np.maximum.accumulate(np.maximum(own_end, markers.mark_end_ps))
     before = np.concatenate([[_NEVER], finish[:-1]])
     begin = np.maximum(start, before)

@@ -20,7 +20,12 @@ from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import any_stretch, entries_named, entries_shaped
 from stepscope.tables.core.profile import Host, derived, known
-from stepscope.tables.core.recording_gaps import crosses_gap, next_gap, recording_gaps
+from stepscope.tables.core.recording_gaps import (
+    crosses_gap,
+    gaps_at_steps,
+    next_gap,
+    recording_gaps,
+)
 from stepscope.tables.core.regions import is_of_backward, prepares_backward, region_name
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.core.waits import is_wait_for_device
@@ -169,17 +174,20 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
     if len(found) < 2:
         return found
     start, end = found.start_ps, found.end_ps
-    between, period = start[1:] - end[:-1], np.diff(start)
-    counts = ~crosses_gap(host, end[:-1], start[1:]) & ~pauses(between, period)
+    # Where the next step begins: at its mark, or at a gap that began as that was reached.
+    following, gap = start[1:], next_gap(host, end[:-1])
+    following = np.where(np.isin(gap, gaps_at_steps(host)), np.minimum(gap, following), following)
+    between, period = following - end[:-1], following - start[:-1]
+    counts = ~crosses_gap(host, end[:-1], following) & ~pauses(between, period)
     others = found.others_ps
-    counts &= np.searchsorted(others, start[1:]) == np.searchsorted(others, end[:-1])
+    counts &= np.searchsorted(others, following) == np.searchsorted(others, end[:-1])
     if not counts.any():
         return found
     share = float(between[counts].sum() / max(int(period[counts].sum()), 1))
     if share <= BETWEEN_FRAC:
         return found
     to_next = end.copy()
-    to_next[:-1] = np.where(counts, start[1:], end[:-1])
+    to_next[:-1] = np.where(counts, following, end[:-1])
     # What follows the last mark lasts as long as usual, if that much was recorded.
     last = int(end[-1]) + int(median(between[counts]))
     to_next[-1] = max(int(end[-1]), min(last, _last_moment(host, found.line)))

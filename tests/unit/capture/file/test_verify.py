@@ -134,7 +134,7 @@ def test_gaps_are_events_of_a_track_and_their_share_decides_how_loud_they_are() 
 
 def test_a_gap_says_which_recorder_saw_nothing_and_why() -> None:
     gaps = RecordingGaps()
-    gaps.pause()
+    gaps.pause(at_step=True)
     gaps.resume(["torch"])
     gaps.resume(["torch"])  # nothing was paused
     gaps.found.append(Gap("jax", 5_000, 6_000))
@@ -148,7 +148,8 @@ def test_a_gap_says_which_recorder_saw_nothing_and_why() -> None:
         {names.GAP_RECORDER: "torch", names.GAP_REASON: names.GAP_PAUSE},
         {names.GAP_RECORDER: "jax", names.GAP_REASON: names.GAP_CHUNK},
     ]
-    assert len(plane.lines[0].events) == 2
+    told = [[stat_names[stat.metadata_id] for stat in one.stats] for one in plane.lines[0].events]
+    assert sorted(told) == [[], [names.GAP_AT_STEP]]
     assert [note.message.split()[0] for note in gaps.notes(1)] == ["Recording", "jax"]
 
 

@@ -76,6 +76,25 @@ def test_a_gap_of_the_recording_is_no_part_of_a_step(gap: tuple[float, float]) -
     assert any("recorder wrote a chunk" in one for one in found.left_out)
 
 
+@pytest.mark.parametrize(("at_steps", "kept"), [(True, 22), (False, 18)])
+def test_what_a_loop_does_before_a_gap_counts_if_the_gap_began_at_a_step(
+    at_steps: bool, kept: int
+) -> None:
+    """Steps of 1 ms, of which each fifth evaluates for 9 ms more; then the recorder cuts."""
+    starts, cuts, at = list[float](), list[tuple[float, float]](), 0.0
+    for step in range(24):
+        starts.append(at)
+        at += 1000 if step % 5 != 4 else 10_000
+        if step % 5 == 4:
+            cuts.append((at, at + 30_000))
+            at += 30_000
+    found = steps_of(recorded(*marks(starts, 800), planes=[gaps(cuts, at_steps=at_steps)]))
+    assert found.markers.is_start_to_start
+    lengths = np.where(np.arange(24) % 5 == 4, 10_000, 1000)[found.kept]
+    assert found.kept.sum() == kept
+    assert found.duration_ps[found.kept].tolist() == (lengths * US).tolist()
+
+
 def test_steps_of_processes_side_by_side_are_not_mixed() -> None:
     children = [
         plane(f"/host:CPU [{pid}]", line("python", *marks(every(1000, count, shift), 990)))
