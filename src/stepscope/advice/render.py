@@ -29,6 +29,7 @@ _NAME_LENGTH: Final = 44
 # Names of a list that a sentence holds.
 _MAX_LISTED: Final = 4
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+_NUMBER: Final = re.compile(r"(?<!<)(?<![\d.,])(\d[\d.,]*)")
 _CLAUSE: Final = re.compile(r"\[([^][]*\{\w+\}[^][]*)\]")
 _OF_UNITS: Final = " %mµs"
 _LIST: Final = ", "
@@ -299,7 +300,7 @@ def _plain(finding: Finding) -> Finding:
 
 
 def _saving(finding: Finding, whole_ms: float | None) -> str:
-    """Return what a finding saves: "saves 9.7-14 ms (62-91 %)", "saves 2 ms (5 %) or more".
+    """Return what a finding saves: "saves 9.7-14 ms (62-91 %)", "saves 2+ ms (5+ %)".
 
     Args:
         finding: Complete but for this.
@@ -321,14 +322,14 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
     )
     part_ms = finding.measured.get("part_ms")
     # Neighbours that may go with a part are no promise: a reader would take them for its own time.
-    is_open = not is_one and part_ms and high > thresholds()["beyond_part"] * float(part_ms)
+    is_open = not is_one and part_ms and high > float(part_ms)
     low, high = (high, high) if is_one else (low, low) if is_open else (low, high)
     amount = _between(roughly(low), roughly(high))
     if whole_ms:
         shares = (percent(min(one / whole_ms, 1.0)) for one in (low, high))
         amount += f" ({_between(*shares)})"
     if is_open:
-        amount = _filled(label["or_more"], {"amount": amount})
+        amount = _NUMBER.sub(r"\1+", amount)
     mood = "saves" if finding.severity != "info" else "could_save"
     return _filled(label[f"{mood}_up_to" if is_one else mood], {"amount": amount})
 

@@ -105,7 +105,7 @@ _COMPILES = re.compile(
 _BETWEEN = re.compile(r"gc_callback$")
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
 # C code that returns in less time than Python needs to call it, whatever its arguments. A loop
-# gives the GIL up after such a call: a sampler sees the call, and never the Python around it.
+# releases the GIL after such a call: a sampler sees the call, and never the Python around it.
 _BRIEF = re.compile(
     r"c?math (?!fsum|prod|sumprod|factorial|comb|perm|dist|gcd|lcm|isqrt)"
     r"|builtins (?:callable|chr|id|isinstance|issubclass|len|ord|range)$"
