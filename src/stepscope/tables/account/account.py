@@ -254,7 +254,7 @@ def _growing(said: Native, ops: I64, step: I64, count: int) -> str:
     return labels[int(np.argmax(last - first))][0]
 
 
-# Kinds of owners beside those of events on the thread (``native.KIND_NAMES``).
+# Kinds of owners beside those of events on the thread (``native.NOTHING`` to ``ALLOCATE``).
 PYTHON, FRAMEWORK_CALL, RECORDING, COMPUTED, GAP = range(16, 21)
 # Ops, and what hands them over.
 _OF_OPS = (of_native.OP, of_native.DISPATCH, of_native.FRAME, FRAMEWORK_CALL)

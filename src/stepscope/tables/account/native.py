@@ -33,19 +33,6 @@ from stepscope.tables.traits.updates import marked_updates
 # What an event on the loop's thread is. FRAME: a call that runs or waits for what it contains;
 # DISPATCH: the runtime hands an op or a program over; PART: a part that the program named.
 NOTHING, OP, INPUT, COMPILE, COPY, LAUNCH, WAIT, FRAME, DISPATCH, PART, ALLOCATE = range(11)
-KIND_NAMES = (
-    "nothing",
-    "op",
-    "input",
-    "compile",
-    "copy",
-    "launch",
-    "wait",
-    "frame",
-    "dispatch",
-    "part",
-    "allocate",
-)
 _OF_PROGRAM = (OP, INPUT, COMPILE, FRAME, DISPATCH, PART)
 
 _FRAME = re.compile(

@@ -532,31 +532,19 @@ _MAPS: Final = _words(
 
 # By the op's name, without "aten::" where it has that.
 _OPS: Final[Mapping[str, CostOf]] = {
-    "mm": _product(0),
-    "bmm": _product(0),
-    "mv": _product(0),
-    "dot": _product(0),
-    "vdot": _product(0),
-    "matmul": _product(0),
-    "_int_mm": _product(0),
-    "_scaled_mm": _product(0),
-    "addmm": _product(1, added=0),
-    "addmm_": _product(1, added=0),
-    "_addmm_activation": _product(1, added=0),
-    "addmv": _product(1, added=0),
-    "baddbmm": _product(1, added=0),
-    "baddbmm_": _product(1, added=0),
+    **dict.fromkeys(_words("mm bmm mv dot vdot matmul _int_mm _scaled_mm"), _product(0)),
+    **dict.fromkeys(
+        _words("addmm addmm_ _addmm_activation addmv baddbmm baddbmm_"), _product(1, added=0)
+    ),
     "linear": _linear,
-    "_grouped_mm": _grouped,
-    "_scaled_grouped_mm": _grouped,
-    "convolution": _PLAIN,
-    "_convolution": _PLAIN,
-    "convolution_overrideable": _PLAIN,
+    **dict.fromkeys(_words("_grouped_mm _scaled_grouped_mm"), _grouped),
+    **dict.fromkeys(_words("convolution _convolution convolution_overrideable"), _PLAIN),
     "cudnn_convolution": _convolution(bias=None, padding=2, stride=3, dilation=4),
     "cudnn_convolution_relu": _convolution(bias=2, stride=3, padding=4, dilation=5),
-    "miopen_convolution": _convolution(bias=2, padding=3, stride=4, dilation=5),
-    "miopen_depthwise_convolution": _convolution(bias=2, padding=3, stride=4, dilation=5),
-    "mkldnn_convolution": _convolution(bias=2, padding=3, stride=4, dilation=5),
+    **dict.fromkeys(
+        _words("miopen_convolution miopen_depthwise_convolution mkldnn_convolution"),
+        _convolution(bias=2, padding=3, stride=4, dilation=5),
+    ),
     "_conv_depthwise2d": _convolution(bias=3, stride=4, padding=5, dilation=6),
     "conv_depthwise3d": _convolution(bias=3, stride=4, padding=5, dilation=6),
     "convolution_backward": _convolution_backward,
@@ -609,18 +597,11 @@ _OPS: Final[Mapping[str, CostOf]] = {
     **{f"_foreach_{name}_": _in_place for name in _MAPS},
     **{f"_foreach_{name}": _in_place for name in _MAPS},  # what is written is as large as the first
     "_foreach_copy_": _copied_lists,
-    "_foreach_zero_": _reads,  # written once, not read
-    "_foreach_norm": _reads,
-    "_foreach_max": _reads,
+    **dict.fromkeys(_words("_foreach_norm _foreach_max _foreach_zero_"), _reads),  # zeros: written
     "_amp_foreach_non_finite_check_and_unscale_": _in_place,
-    "_fused_adam_": _updates(0, 2, 3, 4),
-    "_fused_adamw_": _updates(0, 2, 3, 4),
-    "_fused_adagrad_": _updates(0, 2),
-    "_fused_sgd_": _updates(0, 2),
-    "cat": _joined,
-    "concat": _joined,
-    "stack": _joined,
-    "_chunk_cat": _joined,
+    **dict.fromkeys(_words("_fused_adam_ _fused_adamw_"), _updates(0, 2, 3, 4)),
+    **dict.fromkeys(_words("_fused_adagrad_ _fused_sgd_"), _updates(0, 2)),
+    **dict.fromkeys(_words("cat concat stack _chunk_cat"), _joined),
 }
 _ATEN: Final = "aten::"
 _COSTS: Final[Mapping[str, CostOf]] = {
