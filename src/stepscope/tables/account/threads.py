@@ -122,7 +122,7 @@ def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms
 
 def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen | None:
     owner = calls.moments.owner
-    runs = works(host, calls)
+    runs = works(calls)
     # What only libraries run there is not the program's; what it calls in them is.
     if not runs.any() or not (calls.own[owner[runs]] >= 0).any():
         return None

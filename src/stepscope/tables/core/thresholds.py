@@ -44,7 +44,6 @@ TOGETHER_PS: Final = 100_000_000  # 0.1 ms: ends that far apart are one
 LONG_WAIT_PS: Final = 200_000_000  # 0.2 ms: longer than any hand-over between threads
 LONG_OP_PS: Final = 500_000_000  # 0.5 ms: an op that is no dispatch
 SHORT_OP_PS: Final = 50_000_000  # 0.05 ms: an op that costs its dispatch
-STANDS_PS: Final = 100_000_000_000  # 0.1 s: a thread at one line for longer waits there
 
 # Bounds of work and memory.
 BLOCK: Final = 1 << 15  # events that are summed at a time, so that they stay in a core's cache

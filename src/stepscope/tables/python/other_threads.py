@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stepscope.columns import distinct, union_spans
+from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
-from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
-from stepscope.tables.core.stats import event_stats
-from stepscope.tables.core.thresholds import HALF_FRAC, NEARLY_ALL_FRAC, SOME_FRAC, STANDS_PS
+from stepscope.tables.core.thresholds import NEARLY_ALL_FRAC, SOME_FRAC
 from stepscope.tables.python.frames import LOCK_CALL, OWN, RECORDER, Frames, linked, python_rows
 from stepscope.tables.python.moments import one_line
 
@@ -51,41 +49,11 @@ def is_idle(calls: Frames) -> Bool:
     return found | calls.is_passive
 
 
-def works(host: Host, calls: Frames) -> Bool:
+def works(calls: Frames) -> Bool:
     """Of each of a thread's moments, whether it works: in anybody's code but a recorder's."""
     owner = calls.moments.owner
     runs: Bool = (calls.kind[owner] != RECORDER) & ~is_idle(calls)[owner]
-    return runs & ~_stands_still(host, calls)
-
-
-def _stands_still(host: Host, calls: Frames) -> Bool:
-    """Moments at lines of the program's at which a thread runs neither Python nor anything else.
-
-    It waits in a call into C that has no name: what the program calls there is a method of an
-    object of its own, such as the ``get`` of a queue that is written in C.
-    """
-    space, moments = host.space, calls.moments
-    planes = [one.name for one in space.planes]
-    lines = [one for one in space.lines if planes[one.plane] == names.PYTHON_THREADS_PLANE]
-    still = np.zeros(len(moments.owner), dtype=bool)
-    # Without processor times, what computes in C looks like what waits there.
-    is_known = len(event_stats(host).rows(names.CPU_NS)) > 0
-    if not lines or not is_known or not calls.is_sampled or len(calls.rows) == 0:
-        return still
-    number = space.lines[int(space.lines_of(calls.rows[:1])[0])].id
-    rows = [np.arange(one.begin, one.end) for one in lines if one.id == number]
-    ran = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
-    start = space.events.start_ps[ran]
-    length = moments.end_ps - moments.start_ps
-    ran_ps = covered(
-        *union_spans(start, start + space.length_ps[ran]), moments.start_ps, moments.end_ps
-    )
-    _lines, place = np.unique(calls.name[moments.owner], return_inverse=True)
-    there_ps = np.bincount(place, length)
-    seldom = np.bincount(place, ran_ps) < SOME_FRAC * there_ps
-    seldom &= there_ps >= max(HALF_FRAC * float(length.sum()), STANDS_PS)
-    still |= (calls.kind[moments.owner] == OWN) & seldom[place]
-    return still
+    return runs
 
 
 def at_work(host: Host, calls: Frames, begin_ps: int, end_ps: int) -> Frames:
@@ -101,14 +69,11 @@ def at_work(host: Host, calls: Frames, begin_ps: int, end_ps: int) -> Frames:
         end_ps: to here.
     """
     whole = end_ps - begin_ps
-    if (
-        not calls.is_sampled
-        or _in_program(host, calls, begin_ps, end_ps) > (1 - NEARLY_ALL_FRAC) * whole
-    ):
+    if not calls.is_sampled or _in_program(calls, begin_ps, end_ps) > (1 - NEARLY_ALL_FRAC) * whole:
         return calls
     best, most = calls, SOME_FRAC * whole
     for _thread, other in other_threads(host, calls, begin_ps, end_ps):
-        spent = _in_program(host, other, begin_ps, end_ps, with_locks=True)
+        spent = _in_program(other, begin_ps, end_ps, with_locks=True)
         if spent > most:
             best, most = other, spent
     return best
@@ -121,12 +86,10 @@ def for_lock(calls: Frames) -> Bool:
     return found
 
 
-def _in_program(
-    host: Host, calls: Frames, begin_ps: int, end_ps: int, *, with_locks: bool = False
-) -> int:
+def _in_program(calls: Frames, begin_ps: int, end_ps: int, *, with_locks: bool = False) -> int:
     """How long a thread is in the program's code, or what that calls, and does not wait."""
     owner = calls.moments.owner
-    counts = works(host, calls)
+    counts = works(calls)
     if with_locks:
         counts |= for_lock(calls)[owner]
     mine = np.flatnonzero(counts & (calls.own[owner] >= 0))
