@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from stepscope.advice.catalogue import thresholds
 from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
-from stepscope.advice.render import brief_place, phrase
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding, Ref
 
@@ -25,8 +24,6 @@ _MORE = 1.01
 _ONE_BY_ONE = "eager-execution"
 # A loop with this share of what dispatching op by op costs is what that finding is about.
 _LOOP_FRAC = 0.6
-#: One with this share is where most of it is.
-SOME_FRAC = 0.3
 
 
 def merged(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[Finding]:
@@ -35,10 +32,6 @@ def merged(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[
     acquitted = {_ACQUITS[one.rule] for one in findings if one.rule in _ACQUITS}
     others = [one for one in findings if one.rule not in (LOCATED, *acquitted)]
     kept: list[Finding] = []
-    for part in located:
-        some = next((at for at, one in enumerate(others) if has_loop(one, part)), None)
-        if some is not None:
-            others[some] = mostly_in(_with_place(others[some], part), part)
     for part in located:
         loop = next((at for at, one in enumerate(others) if of_loop(one, part)), None)
         if loop is not None:
@@ -132,24 +125,6 @@ def of_loop(one: Finding, part: Finding) -> bool:
     time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
     is_loop = part.measured["kind"] == "eager" and not is_the_program(part)
     return is_loop and one.place is None and time >= _LOOP_FRAC * cost > 0
-
-
-def has_loop(one: Finding, part: Finding) -> bool:
-    """Whether a part is a loop that a good share, and no more, of what runs op by op is for."""
-    time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
-    is_loop = part.measured["kind"] == "eager" and not is_the_program(part)
-    is_counted = one.rule == _ONE_BY_ONE and one.place is None and "ops_per_step" in one.measured
-    is_placed = part.place is not None and bool(part.place.file)
-    return is_placed and is_loop and is_counted and SOME_FRAC * cost <= time < _LOOP_FRAC * cost
-
-
-def mostly_in(one: Finding, part: Finding) -> Finding:
-    """A finding about what the whole step runs op by op, with the loop that most of it is in."""
-    at = part.place
-    if at is None or not (at.function and at.line):
-        return one
-    where = brief_place(at.function, at.file, at.line)
-    return replace(one, title=phrase("mostly_in", where=where))
 
 
 def with_loop(one: Finding, part: Finding) -> Finding:
