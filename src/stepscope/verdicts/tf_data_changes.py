@@ -22,7 +22,7 @@ SAID = (
     "is_random", "is_repeated", "has_cache", "datasets", "maker", "shape", "size_bytes",
     "kept_frac",
 )  # fmt: skip
-# Cores assumed where the recording does not say how many tf.data may use.
+# Cores assumed where tf.data's limit was not recorded.
 _CORES = 2
 
 

@@ -35,7 +35,6 @@ from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.updates import has_fused
 
 if TYPE_CHECKING:
-    from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.host_activity import HostActivity, SideRow
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import StepAccount
@@ -162,8 +161,7 @@ def host_copies(results: Results) -> Answer:
     total = sum(exposed.values())
     if total < limit["act"] * step:
         return below(total, step, limit["act"])
-    most = _by_direction(idle, exposed)
-    way = max(most, key=lambda name: most[name])
+    way = max(exposed, key=lambda name: exposed[name])
     copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
     account = results.optional.step_account
     place = place_of(account, "copy")
@@ -209,21 +207,6 @@ def _copying_op(account: StepAccount | None) -> str | None:
     rows = [] if account is None else list(account.owners.records())
     ops = [one for one in rows if one.kind == "copy" and "/" in one.name]
     return max(ops, key=lambda one: one.time_ms).name if ops else None
-
-
-def _by_direction(idle: DeviceIdle, exposed: dict[str, float]) -> dict[str, float]:
-    """Return what each direction has of the time that nothing hides, in ms.
-
-    Where both are copied at once the breakdown gives that time to one of them, and how long each
-    takes by itself tells.
-    """
-    alone = dict.fromkeys(_WAYS, 0.0)
-    for row in idle.copies.records():
-        for way, name in _WAYS.items():
-            alone[way] += row.time_ms if row.direction == name else 0.0
-    total = sum(exposed.values())
-    is_both = sum(alone.values()) > (1 + thresholds()["act"]) * total and all(exposed.values())
-    return {way: min(time, total) for way, time in alone.items()} if is_both else exposed
 
 
 # An allocator frees within the op that needs room; a program that empties its cache, outside.

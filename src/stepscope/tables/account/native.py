@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.columns import among, distinct_keys, look_up, union_spans
 from stepscope.columns.nesting import Nesting
-from stepscope.columns.space import I32, I64, U8, Bool, Line
+from stepscope.columns.space import I32, I64, U8, Line
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, is_collective_call
@@ -19,7 +19,7 @@ from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.stats import event_stats
-from stepscope.tables.core.thresholds import LONG_OP_PS, SEVERAL
+from stepscope.tables.core.thresholds import LONG_OP_PS
 from stepscope.tables.core.waits import is_system_call, is_system_wait, wait_of
 from stepscope.tables.device.driver_calls import is_device_allocation
 from stepscope.tables.host.events import Work, host_names, timed_events
@@ -72,19 +72,17 @@ class Around(NamedTuple):
     Attributes:
         mark: Name of the innermost range that the program marks.
         op: The outermost op: what the program called.
-        inner: The innermost op that people call, of a wait deep in others.
         gradient_of: The op that the program called, of what computes its gradient.
     """
 
     mark: str
     op: str
-    inner: str
     gradient_of: str = ""
 
     @property
     def path(self) -> str:
         """Return the calls of the program from the outside in: "loss › aten/item"."""
-        return " › ".join(filter(None, (self.mark, self.gradient_of or self.op, self.inner)))
+        return " › ".join(filter(None, (self.mark, self.gradient_of or self.op)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -252,14 +250,12 @@ def _within(
         outer[inner] = np.where((around < 0) & named[inner], label[inner], around)
         region[inner] = np.where(marked[inner], label[inner], marks)
     op, mark = found
-    deep = np.where(op >= 0, _deep_op(nesting, named, kind, label, labels), -1)
     inside = np.flatnonzero((op >= 0) | (mark >= 0))
     codes = np.full(len(label), -1, dtype=np.int32)
-    first, codes[inside] = distinct_rows([mark[inside], op[inside], deep[inside]])
+    first, codes[inside] = distinct_rows([mark[inside], op[inside]])
     texts = [*(name for name, _type in labels), ""]  # -1 is the last one
     return codes, tuple(
-        Around(region_name(texts[mark[at]]), texts[op[at]], texts[deep[at]])
-        for at in inside[first].tolist()
+        Around(region_name(texts[mark[at]]), texts[op[at]]) for at in inside[first].tolist()
     )
 
 
@@ -280,27 +276,6 @@ def _of_gradients(
         around[within[inside[at]]]._replace(gradient_of=texts[op[at]].partition(":")[0])
         for at in first.tolist()
     ))  # fmt: skip
-
-
-def _deep_op(
-    nesting: Nesting, named: Bool, kind: U8, label: I64, labels: list[tuple[str, str]]
-) -> I64:
-    """Label of the innermost op that people call around each wait, -1 none.
-
-    Only where ops lie deep in each other: what a product of a sparse matrix waits for is not the
-    product, but that its rows are put in order.
-    """
-    public = np.asarray(["/_" not in name for name, _ in labels] or [False])[label] & named
-    inner_op, count = np.where(public, label, -1), named.astype(np.int64)
-    around, depth = np.full(len(label), -1, dtype=np.int64), np.zeros(len(label), dtype=np.int64)
-    for level in range(1, int(nesting.depth.max(initial=0)) + 1):
-        inner = np.flatnonzero(nesting.depth == level)
-        parent = nesting.parent[inner].astype(np.int64)
-        around[inner], depth[inner] = inner_op[parent], count[parent]
-        inner_op[inner] = np.where(public[inner], label[inner], inner_op[parent])
-        count[inner] += count[parent]
-    deep: I64 = np.where((kind == WAIT) & (depth >= (SEVERAL - 1)), around, -1)
-    return deep
 
 
 def _in_updates(host: Host, rows: I64, kind: U8, label: I64, labels: list[tuple[str, str]]) -> I64:

@@ -45,35 +45,3 @@ def test_an_op_is_placed_in_the_range_that_the_program_marks_around_it() -> None
     assert found is not None
     around = {owner.within for part in parts(found) for owner in part.owners}
     assert "weigh › aten/linalg_svdvals" in around
-
-
-@pytest.mark.parametrize(
-    ("inner", "told"),
-    [
-        ("coalesce", "aten/matmul › aten/coalesce"),
-        # What begins with an underscore nobody calls.
-        ("_coalesce", "aten/matmul › aten/addmm"),
-    ],
-)
-def test_a_wait_deep_within_ops_is_placed_in_the_innermost_that_people_call(
-    inner: str, told: str
-) -> None:
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        A--------.A--------.
-          "        B-------..B-------..
-          "        C------...C------...
-          "        D-----....D-----....
-          "        W----.....W----.....
-        """,
-        A=event("aten/matmul:matmul"),
-        B=event("aten/mm:mm"),
-        C=event("aten/addmm:addmm"),
-        D=event(f"aten/{inner}:{inner}"),
-        W=event("cudaStreamSynchronize"),
-    )
-    made = account(one)
-    assert made is not None
-    assert [part.owners[0].within for part in parts(made) if part.kind == "wait"] == [told]
