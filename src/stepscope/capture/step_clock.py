@@ -351,11 +351,6 @@ class StepClock:
             _awaited = None
             awaited.is_over = True
 
-    def typical(self) -> tuple[float, int] | None:
-        """The median step in nanoseconds, and how many were timed; None if none was."""
-        loop = self._loop()
-        return None if loop is None else (median(loop[1]), len(loop[1]))
-
     def _loop(self) -> tuple[_Key, list[int]] | None:
         """Where the loop's steps are reported, and their lengths; None if none is known."""
         stretch = _listening
@@ -389,6 +384,13 @@ class StepClock:
         """Whole steps of this stretch so far; None if steps were never heard of."""
         steps = self.heard()[0]
         return steps if steps or self._recorded or self._undisturbed else None
+
+    def passed(self) -> int | None:
+        """The same, else reads of results at the line that has most; None if neither is known."""
+        steps, stretch = self.session_steps(), _listening
+        if steps or stretch is None:
+            return steps
+        return max(dict(stretch.reads).values(), default=None) or steps
 
     def heard(self) -> tuple[int, float]:
         """Steps of this stretch so far, and the seconds they took, or the first of them."""

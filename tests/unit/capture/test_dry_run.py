@@ -47,6 +47,26 @@ def test_every_level_is_measured_beside_undisturbed_steps(program: None) -> None
     assert control.active() is None
 
 
+def test_reads_of_results_stand_for_steps_and_chunks_do_not_hide_earlier_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dry_run, "_LEVEL_SECONDS", 0.0)
+    monkeypatch.setattr(dry_run, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(dry_run, "_STEPS", 9)
+    clock = step_clock.StepClock()
+    clock.listen(undisturbed=True)
+    assert clock.passed() is None
+    for _ in range(4):
+        step_clock.hear_result("/jax/")
+    assert clock.passed() == 4
+    counts = iter([None, 2, 5, 1, 4])
+    monkeypatch.setattr(clock, "passed", lambda: next(counts))
+    passed = dry_run._pass_time(clock, has_steps=True)
+    clock.pause()
+    assert passed.steps == 9 and passed.step_ms is not None
+    assert step_clock.StepClock().passed() is None
+
+
 def test_a_dry_run_leaves_no_file(
     program: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,7 +49,7 @@ _LEVEL_SECONDS, _LOOK_SECONDS = 1.0, 0.02
 _STEPS, _MOST_SECONDS = 3, 10.0
 # Steps before the first level: they compile and fill caches.
 _WARM_STEPS: Final = 5
-# How long steps are waited for once a framework is loaded: hooks hear of none in many JAX loops.
+# How long steps are waited for once a framework is loaded.
 _PATIENCE_SECONDS: Final = 30.0
 _MAIN_THREAD_SECONDS: Final = 10.0
 _END_SECONDS: Final = 3.0
@@ -61,11 +61,13 @@ class Measured:
 
     Attributes:
         level: Its options, as ``stepscope record`` takes them; "" while nothing records.
-        step_ms: Median step; None if hooks hear of none.
+        step_ms: Mean step, without waits for a processor that other programs use. In a JAX loop
+            without markers, the time between two reads of a result. None if neither is known.
         plain_ms: The same just before, while nothing recorded.
         steps: How many were timed.
         events, bytes: Of the recording.
-        memory_bytes: Growth of the process until the recording was written.
+        memory_bytes: Growth of the process since the first level began. Memory that a level frees
+            serves the next one.
         stop_seconds: How long ending and writing it took.
         seconds: How long was recorded.
     """
@@ -109,7 +111,7 @@ def _run(results: Path, options: ProfilerOptions) -> None:
 
 def _await_loop() -> None:
     clock, loaded_at = _plain_clock(), 0.0
-    while clock.heard()[0] < _WARM_STEPS:
+    while (clock.passed() or 0) < _WARM_STEPS:
         time.sleep(_LOOK_SECONDS)
         if not loaded_at and any(name in sys.modules for name in FRAMEWORKS):
             loaded_at = time.monotonic()
@@ -128,18 +130,19 @@ def _plain_clock() -> StepClock:
 
 def levels(options: ProfilerOptions) -> Iterator[Measured]:
     """Measure each level in turn, and the undisturbed step before it."""
+    before = _resident_bytes()
     for name, (changed, _blind) in LEVELS.items():
-        plain = _plain_clock()
-        _pass_time(plain)
-        plain.pause()
+        clock = _plain_clock()
+        plain = _pass_time(clock)
+        clock.pause()
         every_step = dataclasses.replace(
             options, price=None, max_bytes=None, max_seconds=None, delay_ms=None, **changed
         )
-        yield _level(name, every_step, plain)
+        yield _level(name, every_step, plain, before)
 
 
-def _level(name: str, options: ProfilerOptions, plain: StepClock) -> Measured:
-    folder, before = tempfile.mkdtemp(prefix="stepscope-dry-run-"), _resident_bytes()
+def _level(name: str, options: ProfilerOptions, plain: _Passed, before: int) -> Measured:
+    folder = tempfile.mkdtemp(prefix="stepscope-dry-run-")
     started: list[Recording] = []
     try:
         # PyTorch's allocations are recorded only of a thread that starts the recording itself.
@@ -149,17 +152,16 @@ def _level(name: str, options: ProfilerOptions, plain: StepClock) -> Measured:
                 seconds=_MAIN_THREAD_SECONDS,
             )
         recording = started[0] if started else control.start(folder, options, owner="launcher")
-        peak = _pass_time(recording.clock)
+        recorded = _pass_time(recording.clock, has_steps=plain.steps > 0)
         capture = control.end(recording)
-        peak = max(peak, _resident_bytes())
+        peak = max(recorded.peak_bytes, _resident_bytes())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    recorded, undisturbed = recording.clock.typical(), plain.typical()
     return Measured(
         name,
-        None if recorded is None else recorded[0] / 1e6,
-        None if undisturbed is None else undisturbed[0] / 1e6,
-        0 if recorded is None else recorded[1],
+        recorded.step_ms,
+        plain.step_ms,
+        recorded.steps,
         capture.events,
         capture.bytes,
         max(peak - before, 0),
@@ -168,16 +170,51 @@ def _level(name: str, options: ProfilerOptions, plain: StepClock) -> Measured:
     )
 
 
-def _pass_time(clock: StepClock) -> int:
-    """Let the program run for a second, or a few steps if these take longer; most memory seen."""
-    begin, peak = time.monotonic(), 0
-    while (seconds := time.monotonic() - begin) < _MOST_SECONDS:
-        steps = clock.session_steps()
-        if seconds >= _LEVEL_SECONDS and (steps is None or steps >= _STEPS):
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """What ran meanwhile.
+
+    Attributes:
+        steps: Whole steps, or reads of a result.
+        seconds: Time of the program.
+        peak_bytes: Most memory seen.
+    """
+
+    steps: int
+    seconds: float
+    peak_bytes: int
+
+    @property
+    def step_ms(self) -> float | None:
+        """The mean step; None if none is known."""
+        return 1e3 * self.seconds / self.steps if self.steps else None
+
+
+def _pass_time(clock: StepClock, *, has_steps: bool = False) -> _Passed:
+    """Let the program run for a second, or a few steps if these take longer.
+
+    Args:
+        clock: Hears of the steps.
+        has_steps: Whether there are steps to wait for, even if the clock has heard of none.
+    """
+    begin, used, delayed = time.monotonic(), time.process_time(), machine.delayed_seconds()
+    peak = steps = earlier = 0
+    while (elapsed := time.monotonic() - begin) < _MOST_SECONDS:
+        heard = clock.passed()
+        if (heard or 0) < steps:
+            earlier += steps  # a chunk was written: it counts from 0 again
+        steps = heard or 0
+        is_enough = earlier + steps >= _STEPS or (heard is None and not has_steps)
+        if elapsed >= _LEVEL_SECONDS and is_enough:
             break
         time.sleep(_LOOK_SECONDS)
         peak = max(peak, _resident_bytes())
-    return peak
+    own = time.process_time() - used
+    if delayed is not None:
+        own = max(own, elapsed - max((machine.delayed_seconds() or 0.0) - delayed, 0.0))
+    else:
+        own = elapsed
+    return _Passed(earlier + steps, min(own, elapsed), peak)
 
 
 def _resident_bytes() -> int:
@@ -187,10 +224,11 @@ def _resident_bytes() -> int:
 def price_list(measured: list[Measured], write: Callable[[str], object]) -> None:
     """Write the list for a person."""
     head = ["level", "step", "slower", "memory", "file", "a step", "stop", "does not record"]
-    rows = [head, *map(_row, measured)]
     known = [one.plain_ms for one in measured if one.plain_ms]
-    if known:
-        write(f"One undisturbed step: {median(known):.3g} ms. If every step is recorded:")
+    plain_ms = median(known) if known else None
+    rows = [head, *(_row(one, plain_ms) for one in measured)]
+    if plain_ms is not None:
+        write(f"One undisturbed step: {plain_ms:.3g} ms. If every step is recorded:")
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -198,10 +236,10 @@ def price_list(measured: list[Measured], write: Callable[[str], object]) -> None
     write("By default recording keeps to --price 1.2: it rests between sessions of whole steps.")
 
 
-def _row(one: Measured) -> list[str]:
+def _row(one: Measured, plain_ms: float | None) -> list[str]:
     slower, file, each = ["not known"] * 3
-    if one.step_ms and one.plain_ms:
-        slower = f"{one.step_ms / one.plain_ms:.2f}×"
+    if one.step_ms and plain_ms:
+        slower = f"{one.step_ms / plain_ms:.2f}×"
     if one.bytes:  # else it was still being written
         file = f"{one.bytes / max(one.seconds, 1e-3) / 1e6:,.2f} MB/s"
         each = f"{one.bytes / one.steps / 1e3:,.0f} kB" if one.steps else each
