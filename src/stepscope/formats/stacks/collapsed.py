@@ -28,6 +28,12 @@ _MAX_COUNT_DIGITS: Final = 18
 # py-spy and pyperf write "step (train.py:12)", Python's own sampler "train.py:step:12".
 _PLACED: Final = re.compile(r"(?P<name>.*) \((?P<file>[^()]*):(?P<line>\d{1,9})\)")
 _PYTHON: Final = re.compile(r"(?P<file>.*\.pyx?|<[\w. ]+>):(?P<name>[^:]+):(?P<line>\d{1,9})")
+# PyTorch's ``export_stacks``, which counts microseconds: "train.py(12):_step".
+_EXPORTED: Final = re.compile(r"(?P<file>.*\.pyx?|<[^>]+>)\((?P<line>\d{1,9})\):[ _](?P<name>.+)")
+_EXPORTED_ORIGIN: Final = (
+    "Imported from stacks that PyTorch's profiler exported: microseconds by stack, in no order of "
+    "time."
+)
 _FILED: Final = re.compile(r"(?P<name>.*) \((?P<file>[^()]+\.pyx?)\)")
 _THREAD: Final = re.compile(r"(?:tid|thread)[: ]\s*(?:\(?(?P<number>\d{1,19}))?(?P<name>.*)", re.I)
 _LONGEST_LINE: Final = 1 << 20
@@ -53,13 +59,15 @@ def open_file(pieces: Input, *, file: str) -> Space:
         nodes, counts = threads.setdefault(thread, (array("q"), array("q")))
         nodes.append(stacks.tree.stack([known[one] for one in frames]))
         counts.append(min(int(counted[0]), 1 << 40))
+    is_exported = any(_EXPORTED.fullmatch(text) for text in known)
     del known
     if unknown:
         stacks.warnings.append(f"{unknown:,} lines are not stacks and are left out.")
     most = max((sum(counts) for _, counts in threads.values()), default=0)
-    sample_ns, length = sample_length(most)
-    stacks.origin = _LACKS
-    stacks.warnings.append(_COUNTS.format(length=length))
+    sample_ns, length = (1_000, "") if is_exported else sample_length(most)
+    stacks.origin = _EXPORTED_ORIGIN if is_exported else _LACKS
+    if not is_exported:
+        stacks.warnings.append(_COUNTS.format(length=length))
     for number, (name, (nodes, counts)) in enumerate(threads.items(), 1):
         total = np.asarray(counts, np.int64) * sample_ns
         stacks.add_totals(name or "all threads", number, np.asarray(nodes, np.int64), total)
@@ -72,7 +80,7 @@ def _is_count(text: str) -> bool:
 
 def frame_of(text: str) -> StackFrame:
     """A frame, in the ways that samplers of Python write them; else its text is its name."""
-    for pattern in (_PLACED, _PYTHON):
+    for pattern in (_PLACED, _PYTHON, _EXPORTED):
         found = pattern.fullmatch(text)
         if found is not None:
             return StackFrame(found["name"], found["file"], int(found["line"]))

@@ -362,6 +362,15 @@ def test_times_of_counts_are_said_to_be_assumed(tmp_path: Path) -> None:
     assert "counts of samples, and no times: a sample is shown as 10 ms" in warning
 
 
+def test_stacks_that_pytorch_exports_have_lines_and_microseconds(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(9 * "train.py(3):_main;train.py(12):_step;aten::linear 500\n")
+    space = opened(path)
+    assert not space.warnings
+    found = [(one["name"], one["length"]) for one in next(iter(lines(space).values()))]
+    assert found[:2] == [("$train.py:3 main", 4_500_000), ("$train.py:12 step", 4_500_000)]
+
+
 def test_remarks_and_few_other_lines_do_not_hide_collapsed_stacks(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("# of a run\n// of two\n" + 5 * "main;step 1\n" + "no stack\n")
