@@ -12,7 +12,7 @@ from stepscope import how_to_record
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.device.events import device_events, has_device_events
+from stepscope.tables.device.events import device_events, has_device_events, rows_of_device
 from stepscope.tables.in_steps.copies import session_copies
 from stepscope.tables.in_steps.driver_calls import session_allocations, session_launches
 from stepscope.tables.in_steps.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
@@ -465,7 +465,8 @@ def _gaps(profile: Profile, found: Idle, options: Options) -> Table[GapRow]:
 def _names_at(host: Host, device: int, at_ps: Any) -> list[str]:
     """What starts on a device at each of these times; "" where nothing does (a step ends)."""
     found = device_events(host)
-    own = np.flatnonzero((found.device == device) & ~found.is_container)
+    own = rows_of_device(host, device)
+    own = own[~found.is_container[own]]
     order = own[np.argsort(found.start_ps[own], kind="stable")]
     start = found.start_ps[order]
     place = np.minimum(np.searchsorted(start, at_ps), max(len(start) - 1, 0))

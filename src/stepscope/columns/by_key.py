@@ -113,6 +113,17 @@ def distinct_codes(codes: NDArray[Any]) -> tuple[I64, NDArray[np.int32]]:
     return used, place
 
 
+def rows_by_key(key: NDArray[np.integer[Any]]) -> dict[int, I64]:
+    """Return the rows of each key, ascending; one sort, instead of a look at all rows per key."""
+    if not len(key):
+        return {}
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    begin = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    used = ordered[np.append(0, begin)].tolist()
+    return dict(zip(used, np.split(order, begin), strict=True))
+
+
 def sum_by_key(key: NDArray[np.integer[Any]], value: I64, size: int) -> I64:
     """Σ ``value`` per key 0 … size-1, exact; keys take 32 bits.
 

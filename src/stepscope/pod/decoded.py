@@ -24,7 +24,8 @@ def pod_of_hosts(profile: Profile) -> Pod:
     from stepscope.pod.analyse import analyse
     from stepscope.summary.build import summarise
 
-    return analyse([summarise(host) for host in profile.hosts], profile.name)
+    whole = profile if len(profile.hosts) == 1 else None
+    return analyse([summarise(host, profile=whole) for host in profile.hosts], profile.name)
 
 
 @derived

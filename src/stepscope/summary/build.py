@@ -28,7 +28,7 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.op_name import is_host_collective
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.device.events import device_events
+from stepscope.tables.device.events import device_events, rows_of_device
 from stepscope.tables.host.events import Work, host_thread_rows, timed_events
 from stepscope.tables.steps.attribution import PARTS
 from stepscope.tables.steps.session import aligned_steps
@@ -42,15 +42,18 @@ _COPIES: Final = (Work.HOST_TO_DEVICE, Work.DEVICE_TO_HOST, Work.DEVICE_TO_DEVIC
 _TRANSFER_KINDS: Final = {"ONE_TO_ONE": "send_recv", "RAGGED_ALL_TO_ALL": "all_to_all"}
 
 
-def summarise(host: Host, notes: tuple[str, ...] = (), machine: str = "") -> Summary:
+def summarise(
+    host: Host, notes: tuple[str, ...] = (), machine: str = "", *, profile: Profile | None = None
+) -> Summary:
     """The summary of one host.
 
     Args:
         host: Its decoded recording.
         notes: What is known of its file, such as damage.
         machine: The computer it ran on, where that is known.
+        profile: One of this host only, whose tables may be there already.
     """
-    profile = Profile(host.name, (host,))
+    profile = profile or Profile(host.name, (host,))
     worked = worker_steps(profile)
     planes = _devices(host, worked)
     steps = _steps(profile, worked)
@@ -197,15 +200,14 @@ def _collectives(host: Host, planes: list[int]) -> tuple[I64, I64, I64, I64, I64
     computes = ~np.isin(found.work, (*_COPIES, Work.COLLECTIVE)) & ~found.is_container
     parts = []
     for place, plane in enumerate(planes):
-        on_it = found.device == plane
-        mine = np.flatnonzero(met & on_it)
-        own = computes & on_it
+        rows = rows_of_device(host, plane)
+        mine, own = rows[met[rows]], rows[computes[rows]]
         busy = union_spans(found.start_ps[own], found.end_ps[own])
         hidden = covered(*busy, found.start_ps[mine], found.end_ps[mine])
         duration = found.duration_ps[mine]
         where = np.full(len(mine), place, dtype=np.int64)
-        rows = found.rows[mine].astype(np.int64)
-        parts.append((rows, where, found.start_ps[mine], duration, duration - hidden))
+        events = found.rows[mine].astype(np.int64)
+        parts.append((events, where, found.start_ps[mine], duration, duration - hidden))
     row, device, start, duration, exposed = (
         np.concatenate([np.zeros(0, np.int64), *column]) for column in zip(*parts, strict=True)
     )

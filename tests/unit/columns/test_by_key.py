@@ -11,6 +11,7 @@ from stepscope.columns import (
     count_of,
     distinct_keys,
     look_up,
+    rows_by_key,
     rows_of,
     sum_by_key,
     sum_labels,
@@ -18,6 +19,14 @@ from stepscope.columns import (
 
 KEYS = st.lists(st.integers(0, 9), max_size=40)
 TIMES = st.integers(0, 2**40)
+
+
+@given(KEYS)
+def test_rows_by_key(keys: list[int]) -> None:
+    rows = {key: [row for row, one in enumerate(keys) if one == key] for key in sorted(set(keys))}
+    found = rows_by_key(np.asarray(keys, np.int32))
+    assert {key: mine.tolist() for key, mine in found.items()} == rows
+    assert list(found) == list(rows)
 
 
 @given(KEYS, st.lists(st.booleans(), max_size=12))

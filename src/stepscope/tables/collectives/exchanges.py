@@ -15,14 +15,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from stepscope.columns import distinct, median, union_spans
+from stepscope.columns import distinct, median, rows_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats
-from stepscope.tables.device.events import device_events
+from stepscope.tables.device.events import device_events, rows_of_device
 from stepscope.tables.host.events import Work
 
 _COPIES: Final = (Work.HOST_TO_DEVICE, Work.DEVICE_TO_HOST, Work.DEVICE_TO_DEVICE)
@@ -133,11 +133,11 @@ def _host_exchanges(
     worker = np.zeros(len(chosen), np.int64)
     exposed = np.zeros(len(chosen), np.int64)
     computes = ~np.isin(found.work, (*_COPIES, Work.COLLECTIVE)) & ~found.is_container
-    for plane in distinct(found.device[chosen]).tolist():
-        mine = found.device[chosen] == plane
+    for plane, mine in rows_by_key(found.device[chosen]).items():
         label = host.space.planes[plane].name.removeprefix("/device:")
         worker[mine] = workers.setdefault((host.name, label), len(workers))
-        own = computes & (found.device == plane)
+        own = rows_of_device(host, plane)
+        own = own[computes[own]]
         busy = union_spans(found.start_ps[own], found.end_ps[own])
         rows = chosen[mine]
         hidden = covered(*busy, found.start_ps[rows], found.end_ps[rows])

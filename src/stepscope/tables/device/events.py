@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.columns import nest
+from stepscope.columns import nest, rows_by_key
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
@@ -57,6 +57,7 @@ _ORIGINS = (names.OUTSIDE_OPS, names.BEFORE_RECORDING, names.FROM_GRAPH, names.N
 _RUN_AS_COPIES = frozenset({"async-start", "fusion", "dynamic-slice", "dynamic-update-slice"})
 # Categories of ops that only enclose others: their bodies are counted, they are not.
 CONTAINERS = frozenset({"while", "call", "conditional", "megacore fusion"})
+_NO_ROWS = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -162,6 +163,17 @@ def device_events(host: Host) -> DeviceEvents:
         bits_known=spread([fact.bits_known for fact in facts], np.bool_),
         correlation=correlation,
     )
+
+
+@derived
+def rows_by_device(host: Host) -> dict[int, I64]:
+    """Rows of ``device_events`` by the plane of their device."""
+    return rows_by_key(device_events(host).device)
+
+
+def rows_of_device(host: Host, device: int) -> I64:
+    """Rows of ``device_events`` of one device, ascending; none if it ran nothing."""
+    return rows_by_device(host).get(device, _NO_ROWS)
 
 
 def _nothing() -> DeviceEvents:

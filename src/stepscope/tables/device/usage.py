@@ -22,7 +22,7 @@ from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
-from stepscope.tables.device.events import DeviceEvents, device_events
+from stepscope.tables.device.events import DeviceEvents, device_events, rows_by_device
 from stepscope.tables.host.events import Work
 
 _PS_PER_NS = 1000
@@ -76,8 +76,8 @@ def device_usage(host: Host) -> tuple[DeviceUsage, ...]:
     copies, exchanges = _kinds(host, found)
     with_op, launched = _names_op(host, found), _launched(host, found)
     result = []
-    for plane in distinct(found.device).tolist():
-        mine = (found.device == plane) & ~found.is_container
+    for plane, rows in rows_by_device(host).items():
+        mine = rows[~found.is_container[rows]]
         start, end = found.start_ps[mine], found.end_ps[mine]
         if not len(start):
             continue

@@ -29,6 +29,7 @@ from stepscope.tables.device.events import (
     device_events,
     device_lines,
     has_device_events,
+    rows_of_device,
 )
 from stepscope.tables.host.events import Work, host_thread_rows, is_pool_thread, timed_rows
 from stepscope.tables.in_steps.python_calls import python_spans
@@ -221,9 +222,10 @@ def _spans_of(host: Host, rows: I64) -> tuple[I64, I64]:
 def _busy_spans(host: Host, device: int | None = None) -> tuple[I64, I64]:
     """When a device (or any) ran anything: disjoint and ascending."""
     found = device_events(host)
-    own = ~found.is_container
+    own = np.flatnonzero(~found.is_container)
     if device is not None:
-        own &= found.device == device
+        own = rows_of_device(host, device)
+        own = own[~found.is_container[own]]
     start = found.start_ps[own]
     return union_spans(start, start + found.duration_ps[own])
 
@@ -278,20 +280,28 @@ def _merge_classes(
     return np.concatenate(starts), np.concatenate(ends), np.concatenate(classes)
 
 
+@derived
+def _calls_by_id(host: Host) -> tuple[I64, I64]:
+    """Return the ids of launching calls, ascending, and the row of each."""
+    calls = launch_ids(host)
+    order = np.argsort(calls.values, kind="stable")
+    return calls.values[order], calls.rows[order]
+
+
 def _queued(host: Host, device: int) -> tuple[I64, I64]:
     """From the end of each launching call to the begin of the first thing it launched."""
-    found, calls = device_events(host), launch_ids(host)
-    mine = np.flatnonzero((found.device == device) & (found.correlation >= 0))
+    found = device_events(host)
+    mine = rows_of_device(host, device)
+    mine = mine[found.correlation[mine] >= 0]
     order = np.lexsort((found.start_ps[mine], found.correlation[mine]))
     mine = mine[order]
     ids = found.correlation[mine]
     mine = mine[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
-    by_id = np.argsort(calls.values, kind="stable")
-    known = calls.values[by_id]
+    known, rows = _calls_by_id(host)
     at = np.searchsorted(known, found.correlation[mine])
     has = at < len(known)
     has[has] = known[at[has]] == found.correlation[mine[has]]
-    begin = _spans_of(host, calls.rows[by_id[at[has]]])[1]
+    begin = _spans_of(host, rows[at[has]])[1]
     end = found.start_ps[mine[has]]
     return union_spans(begin[begin < end], end[begin < end])
 

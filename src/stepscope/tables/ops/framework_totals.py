@@ -17,7 +17,7 @@ from stepscope.tables.core.presence import stat_rows
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints
 from stepscope.tables.core.time_spans import TimeSpans, mean_ps
-from stepscope.tables.device.events import DeviceEvents, device_events, on_own_clock
+from stepscope.tables.device.events import DeviceEvents, device_events, on_own_clock, rows_by_device
 from stepscope.tables.host.ops import HostOps, host_ops
 
 F64 = NDArray[np.float64]
@@ -262,10 +262,8 @@ def device_busy(host: Host) -> dict[int, tuple[int, int]]:
     found = device_events(host)
     begin = on_own_clock(host, found.rows, found.start_ps)
     result: dict[int, tuple[int, int]] = {}
-    for device in distinct(found.device).tolist():
-        own = (found.device == device) & ~found.is_container
-        if not own.any():
-            continue
+    for device, rows in rows_by_device(host).items():
+        own = rows[~found.is_container[rows]]
         start, end = union_spans(begin[own], begin[own] + found.duration_ps[own])
         if len(start) == 0:
             continue

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import distinct, sum_by_key, union_spans
+from stepscope.columns import rows_by_key, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.time_spans import TimeSpans, mean_ps
@@ -130,9 +130,10 @@ def total(events: HloOpEvents, select: Bool, spans: TimeSpans | None = None) -> 
 
 def _idle(events: HloOpEvents, select: Bool) -> tuple[int, int, int]:
     """Σ over devices of (span less union of op events) and of the span, and how many devices."""
-    idle, wall, found = 0, 0, distinct(events.device[select]).tolist()
-    for device in found:
-        own = select & (events.device == device)
+    idle, wall, chosen = 0, 0, np.flatnonzero(select)
+    found = rows_by_key(events.device[chosen])
+    for rows in found.values():
+        own = chosen[rows]
         start = events.own_start_ps[own]
         begin, end = union_spans(start, start + events.duration_ps[own])
         if len(begin):

@@ -16,7 +16,7 @@ from stepscope.columns.space import I64
 from stepscope.tables.core.group_unions import union_by_group
 from stepscope.tables.core.presence import any_event, entries_shaped
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.device.events import device_events
+from stepscope.tables.device.events import device_events, rows_of_device
 from stepscope.tables.host.events import host_thread_rows
 from stepscope.tables.torch.launches import launched
 
@@ -119,7 +119,7 @@ def _gaps(host: Host, device: I64, first: I64) -> I64:
     events = device_events(host)
     found = np.full(len(first), -1, np.int64)
     for number in np.unique(device).tolist():
-        own = np.flatnonzero(events.device == number)
+        own = rows_of_device(host, number)
         own = own[np.argsort(events.start_ps[own], kind="stable")]
         until = np.maximum.accumulate(events.end_ps[own])
         mine = np.flatnonzero(device == number)

@@ -14,13 +14,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import sweep, union_spans
+from stepscope.columns import rows_by_key, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
-from stepscope.tables.collectives.operations import collectives
+from stepscope.tables.collectives.operations import CollectiveEvents, collectives
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.profile import Profile, derived
-from stepscope.tables.device.events import device_events
+from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.device.events import device_events, rows_of_device
 from stepscope.tables.host.events import Work
 from stepscope.tables.steps.attribution import PARTS, host_work
 from stepscope.tables.steps.session import AlignedSteps, aligned_steps
@@ -146,14 +146,19 @@ def _host_workers(profile: Profile, one: AlignedSteps) -> list[_OfWorker]:
     told = host_work(host)
     threads = told.start_ps, told.end_ps, 2 * told.work
     found: list[_OfWorker] = []
+    nothing = np.zeros(0, dtype=np.int64)
+    meeting = collectives(profile)
+    waits = np.flatnonzero((meeting.host == one.host) & (meeting.wait_ps > 0))
+    waits_of = rows_by_key(meeting.device[waits])
     ran = [device for device in devices(host) if device.plane in one.steps.busy_ps]
     # All parts of a device that ran only outside of the steps would be the host's.
     in_steps = [device for device in ran if one.steps.busy_ps[device.plane][one.rows].any()]
     for device in in_steps or ran:
-        spans = _device_spans(profile, one.host, device.plane)
+        spans = _device_spans(
+            host, device.plane, meeting, waits[waits_of.get(device.plane, nothing)]
+        )
         parts = _parts(one, threads, spans)
         found.append((device, parts, _transfer(one, threads, spans), _stood(spans)))
-    nothing = np.zeros(0, dtype=np.int64)
     return found or [(None, _parts(one, threads), _transfer(one, threads), (nothing, nothing))]
 
 
@@ -184,16 +189,15 @@ def _transfer(one: AlignedSteps, *spans: _Spans) -> I64:
 _Spans = tuple[I64, I64, U8]
 
 
-def _device_spans(profile: Profile, host: int, device: int) -> _Spans:
+def _device_spans(host: Host, device: int, meeting: CollectiveEvents, waits: I64) -> _Spans:
     """What one device ran; collectives cut in two where their group is known."""
-    found = device_events(profile.hosts[host])
-    own = np.flatnonzero((found.device == device) & ~found.is_container)
+    found = device_events(host)
+    own = rows_of_device(host, device)
+    own = own[~found.is_container[own]]
     start, end = found.start_ps[own].copy(), found.end_ps[own]
-    meeting = collectives(profile)
-    mine = (meeting.host == host) & (meeting.device == device) & (meeting.wait_ps > 0)
-    place = np.searchsorted(own, meeting.event[mine])
+    place = np.searchsorted(own, meeting.event[waits])
     arrived = start[place]
-    start[place] += meeting.wait_ps[mine]
+    start[place] += meeting.wait_ps[waits]
     return (
         np.concatenate([start, arrived]),
         np.concatenate([end, start[place]]),
