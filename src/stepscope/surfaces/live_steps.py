@@ -40,7 +40,7 @@ _STILL_STEPS, _STILL_S = 10, 10.0
 
 
 @dataclass(slots=True)
-class Progress:
+class LiveProcess:
     """One process of a job so far.
 
     Attributes:
@@ -122,10 +122,10 @@ class LiveSteps:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._tails: dict[Path, _Tail] = {}
-        self._processes: dict[tuple[str, ...], Progress] = {}
+        self._processes: dict[tuple[str, ...], LiveProcess] = {}
         self._lock = threading.Lock()
 
-    def read(self) -> list[Progress]:
+    def read(self) -> list[LiveProcess]:
         """Read what was appended since the last call; all processes, by rank."""
         with self._lock:
             for path in self._files():
@@ -142,7 +142,7 @@ class LiveSteps:
             if len(self._processes) >= _MOST_PROCESSES:
                 return
             host, rank, process = chunk.process
-            known = self._processes[chunk.process] = Progress(host, rank, process)
+            known = self._processes[chunk.process] = LiveProcess(host, rank, process)
         known.add(chunk)
 
     def _files(self) -> list[Path]:
@@ -151,7 +151,7 @@ class LiveSteps:
         return [self._path]
 
 
-def _order(progress: Progress) -> tuple[bool, int, str]:
+def _order(progress: LiveProcess) -> tuple[bool, int, str]:
     is_number = progress.rank.isdecimal() and progress.rank.isascii()
     return not is_number, int(progress.rank[:9]) if is_number else 0, progress.name
 
@@ -190,7 +190,7 @@ class _Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class LiveMetric:
     """A number that every process has.
 
     Attributes:
@@ -202,47 +202,47 @@ class Quantity:
     name: str
     unit: str
     meaning: str
-    of: Callable[[Progress], float | None]
+    of: Callable[[LiveProcess], float | None]
     is_sum: bool = False
 
 
 QUANTITIES: Final = (
-    Quantity("stepscope_steps", "", "Steps that ended", lambda one: one.steps, is_sum=True),
-    Quantity(
+    LiveMetric("stepscope_steps", "", "Steps that ended", lambda one: one.steps, is_sum=True),
+    LiveMetric(
         "stepscope_step_seconds", "s", "Sum of all steps", lambda one: one.step_s, is_sum=True
     ),
-    Quantity(
+    LiveMetric(
         "stepscope_input_wait_seconds",
         "s",
         "Sum of the waits for input",
         lambda one: one.input_wait_s,
         is_sum=True,
     ),
-    Quantity(
+    LiveMetric(
         "stepscope_recent_step_seconds",
         "s",
         "Mean step of the last minute of steps",
         lambda one: one.recent_step_s,
     ),
-    Quantity(
+    LiveMetric(
         "stepscope_recent_longest_step_seconds",
         "s",
         "Longest step of the last minute of steps",
         lambda one: one.recent_longest_s,
     ),
-    Quantity(
+    LiveMetric(
         "stepscope_memory_bytes",
         "By",
         "Resident memory of the process",
         lambda one: one.memory_bytes or None,
     ),
-    Quantity(
+    LiveMetric(
         "stepscope_last_step_timestamp_seconds",
         "s",
         "When the last step ended, since 1970",
         lambda one: one.seen_ns / _NS_PER_S or None,
     ),
-    Quantity(
+    LiveMetric(
         "stepscope_step_change_ratio",
         "",
         "Step time after the last lasting change, divided by that before it",
@@ -253,7 +253,7 @@ _VALUE: Final = "stepscope_value"
 _VALUE_MEANING: Final = "A value that the program noted, such as its loss"
 
 
-def labels(progress: Progress) -> dict[str, str]:
+def labels(progress: LiveProcess) -> dict[str, str]:
     """Labels of a process, the same on every surface."""
     return {"host": progress.host, "rank": progress.rank, "process": progress.process}
 
@@ -261,7 +261,7 @@ def labels(progress: Progress) -> dict[str, str]:
 # -------------------------------------------------------------------------------- the surfaces
 
 
-def said(processes: list[Progress]) -> str:
+def said(processes: list[LiveProcess]) -> str:
     """The most urgent fact about a job, in one line."""
     known = [(one, step) for one in processes if (step := one.recent_step_s) is not None]
     if not known:
@@ -306,7 +306,7 @@ class _Collector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         processes = self._live.read()
-        keys = list(labels(Progress("", "", "")))
+        keys = list(labels(LiveProcess("", "", "")))
         for quantity in QUANTITIES:
             family = CounterMetricFamily if quantity.is_sum else GaugeMetricFamily
             metric = family(quantity.name, f"{quantity.meaning}.", labels=keys)
@@ -384,7 +384,7 @@ def push_otlp(live: LiveSteps, endpoint: str, every_s: float) -> Callable[[], No
     meter = provider.get_meter("stepscope")
 
     def observed(
-        of: Callable[[Progress], Iterable[tuple[dict[str, str], float | None]]],
+        of: Callable[[LiveProcess], Iterable[tuple[dict[str, str], float | None]]],
     ) -> list[Callable[[CallbackOptions], Iterable[Observation]]]:
         def callback(_: CallbackOptions) -> Iterable[Observation]:
             for one in live.read():
@@ -413,6 +413,6 @@ def _missing(what: str, extra: str) -> StepscopeError:
     )
 
 
-def ago_s(progress: Progress) -> float:
+def ago_s(progress: LiveProcess) -> float:
     """Seconds since its last step ended, by this machine's clock."""
     return max(time.time() - progress.seen_ns / _NS_PER_S, 0.0)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from stepscope.surfaces.live_steps import LiveSteps, Progress, said
+from stepscope.surfaces.live_steps import LiveProcess, LiveSteps, said
 from tests.unit.formats.test_step_log import chunk
 
 
@@ -72,24 +73,27 @@ STEADY = [10_000] * 40
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ([], "No step has ended yet."),
-        ([line(0, STEADY)], "The step time is steady."),
-        ([line(0, STEADY), line(1, STEADY)], "All processes take the same time."),
+        (lambda: [], "No step has ended yet."),
+        (lambda: [line(0, STEADY)], "The step time is steady."),
+        (lambda: [line(0, STEADY), line(1, STEADY)], "All processes take the same time."),
         (
-            [line(0, STEADY), line(1, [13_000] * 40), line(2, STEADY)],
+            lambda: [line(0, STEADY), line(1, [13_000] * 40), line(2, STEADY)],
             "rank 1 takes 1.30 times the median of all.",
         ),
         (
-            [line(0, STEADY), line(1, STEADY, wait_us=4_000), line(2, STEADY)],
+            lambda: [line(0, STEADY), line(1, STEADY, wait_us=4_000), line(2, STEADY)],
             "rank 1 waits 4 ms of each step for input, the median 0 ms.",
         ),
-        ([line(0, [10_000] * 300 + [13_000] * 100)], "rank 0 is 30% slower than it was before."),
+        (
+            lambda: [line(0, [10_000] * 300 + [13_000] * 100)],
+            "rank 0 is 30% slower than it was before.",
+        ),
     ],
 )
 def test_one_line_says_what_is_to_be_seen(
-    tmp_path: Path, lines: list[bytes], expected: str
+    tmp_path: Path, lines: Callable[[], list[bytes]], expected: str
 ) -> None:
-    (tmp_path / "run.steps").write_bytes(b"".join(lines))
+    (tmp_path / "run.steps").write_bytes(b"".join(lines()))
     assert said(LiveSteps(tmp_path).read()) == expected
 
 
@@ -108,4 +112,4 @@ def test_the_last_minute_is_of_steps(tmp_path: Path) -> None:
     )
     (one,) = LiveSteps(tmp_path).read()
     assert one.recent_step_s == pytest.approx(0.01)
-    assert Progress("h", "", "7").recent_step_s is None
+    assert LiveProcess("h", "", "7").recent_step_s is None

@@ -13,7 +13,7 @@ import click
 from stepscope.surfaces.cli import arguments
 
 if TYPE_CHECKING:
-    from stepscope.surfaces.live_steps import LiveSteps, Progress
+    from stepscope.surfaces.live_steps import LiveProcess, LiveSteps
 
 _EVERY_S: Final = 2.0
 _OTLP_EVERY_S: Final = 10.0
@@ -103,7 +103,7 @@ def _watch(live: LiveSteps, *, for_ever: bool) -> None:
         return
 
 
-def _screen(processes: list[Progress]) -> str:
+def _screen(processes: list[LiveProcess]) -> str:
     """A row for each process, and what is to be seen in them."""
     from stepscope.quantities import size_words, time_words
     from stepscope.surfaces.format import clean, pad, width
