@@ -65,6 +65,9 @@ QUERIES: Final[dict[str, str]] = {
 }
 
 
+# A client asks again for so long if the server has no place for its query.
+_BUSY: Final = 503
+_PATIENCE_S: Final = 120
 #: Answers a query about the profile of this number with a text.
 Asking = Callable[[int, str], str]
 
@@ -114,14 +117,18 @@ def over_http(folder: Path, seconds: float) -> Iterator[Asking]:
 
         def ask(number: int, query: str) -> str:
             asked = urlencode({"q": query, "run": runs[number]}, errors="surrogatepass")
-            try:
-                with urlopen(f"{served.url}/api/v1/sql?{asked}") as answer:
-                    found = json.load(answer)
-            except HTTPError as error:
-                return f"{error.code} {error.read()[:200].decode()}"
-            except URLError as error:
-                return f"BUG {error.reason}"
-            return f"{found['rows']} rows"
+            until = time.monotonic() + _PATIENCE_S
+            while True:
+                try:
+                    with urlopen(f"{served.url}/api/v1/sql?{asked}") as answer:
+                        return f"{json.load(answer)['rows']} rows"
+                except HTTPError as error:
+                    told = json.load(error)
+                    if error.code != _BUSY or time.monotonic() > until:
+                        return f"{error.code} {told['error']}: {told['why'] or told['what']}"
+                except URLError as error:
+                    return f"BUG {error.reason}"
+                time.sleep(0.2)
 
         yield ask
 
@@ -133,13 +140,13 @@ def over_mcp(folder: Path, seconds: float) -> Iterator[Asking]:
     server = McpServer(recordings)
 
     def ask(number: int, query: str) -> str:
-        path = sorted(folder.rglob("*.pb"))[number]
-        params = {"name": "sql", "arguments": {"path": str(path.parent), "query": query}}
+        params = {"name": "sql", "arguments": {"recording": f"r{number + 1}", "query": query}}
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         answer = server.message(json.dumps(request).encode()) or {}
         if "error" in answer:
             return str(answer["error"]["message"])
-        return str(answer["result"]["content"][0]["text"])
+        text = str(answer["result"]["content"][0]["text"])
+        return text.partition("what\twhy\tdo")[2] or text
 
     yield ask
     recordings.close()
@@ -159,7 +166,8 @@ def by_command(folder: Path, seconds: float) -> Iterator[Asking]:
             return f"no command: {error.strerror}"
         text = (done.stdout or done.stderr).decode("utf-8", "replace")
         wrong = done.returncode < 0 or "Traceback" in text or "bug in Stepscope" in text
-        return f"{'BUG ' if wrong else ''}exit {done.returncode}: {text}"
+        told = text.partition("  why:   ")[2] or text
+        return f"{'BUG ' if wrong else ''}exit {done.returncode}: {told}"
 
     yield ask
 
