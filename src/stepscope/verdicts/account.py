@@ -71,8 +71,9 @@ class Steps:
         undisturbed_ms: Mean step while nothing records: the mean recorded step, shortened as much
             as the median one; None if it was not measured.
         undisturbed: How many undisturbed steps were timed, and how, or why none was; a clause.
-        recorder_low_frac, recorder_high_frac: Estimated share of the step that recording its events
-            takes, least and most. None if undisturbed steps were timed, or if it is below 5 %.
+        recorder_low_frac: Least share of the step that recording its events takes, estimated from
+            their number. None if undisturbed steps were timed, or if it is below 5 %.
+        recorder_high_frac: Greatest such share.
         recorded_frac: Share of the time that was recorded; in the rest the program ran undisturbed,
             a chunk was written, or the program recorded itself.
         recording_cost_frac: Estimated cost of recording as a share of the program's time: processor
