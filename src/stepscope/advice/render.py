@@ -29,7 +29,6 @@ _NAME_LENGTH: Final = 44
 # Names of a list that a sentence holds.
 _MAX_LISTED: Final = 4
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
-_NUMBER: Final = re.compile(r"(?<!<)(?<![\d.,])(\d[\d.,]*)")
 _CLAUSE: Final = re.compile(r"\[([^][]*\{\w+\}[^][]*)\]")
 _OF_UNITS: Final = " %mµs"
 _LIST: Final = ", "
@@ -300,7 +299,7 @@ def _plain(finding: Finding) -> Finding:
 
 
 def _saving(finding: Finding, whole_ms: float | None) -> str:
-    """Return what a finding saves: "saves 9.7-14 ms (62-91 %)", "saves 2+ ms (5+ %)".
+    """Return what a finding saves: "saves 9.7-14 ms (62-91 %)", "saves 2 ms (5 %) or more".
 
     Args:
         finding: Complete but for this.
@@ -329,7 +328,7 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
         shares = (percent(min(one / whole_ms, 1.0)) for one in (low, high))
         amount += f" ({_between(*shares)})"
     if is_open:
-        amount = _NUMBER.sub(r"\1+", amount)
+        amount = _filled(label["or_more"], {"amount": amount})
     mood = "saves" if finding.severity != "info" else "could_save"
     return _filled(label[f"{mood}_up_to" if is_one else mood], {"amount": amount})
 
