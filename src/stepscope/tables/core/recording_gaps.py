@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.columns import rows_of, union_spans
+from stepscope.columns import among, distinct, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
@@ -33,7 +33,8 @@ def gaps_at_steps(host: Host) -> I64:
     """Starts of the gaps that began as the mark of the loop's next step was reached; ascending."""
     rows, told = _gap_rows(host), event_stats(host).ints(names.GAP_AT_STEP)
     at_step = host.space.events.start_ps[rows[told.at(rows, 0) > 0]]
-    return np.intersect1d(recording_gaps(host)[0], at_step)
+    begin = recording_gaps(host)[0]
+    return begin[among(distinct(at_step), begin)]
 
 
 def _gap_rows(host: Host) -> I64:
