@@ -225,3 +225,17 @@ def timed_events(host: Host) -> Bool:
     """Mask over events: True for those with a place in time (not aggregated counts)."""
     mask: Bool = host.space.events.data != DATA_OCCURRENCES
     return mask
+
+
+# Of MurmurHash64A, and what GNU's C++ library begins it with.
+_FACTOR, _SEED, _WORD = 0xC6A4A7935BD1E995, 0xC70F6907, (1 << 64) - 1
+
+
+def hashed_thread(ident: int) -> int:
+    """What GNU's ``std::hash<std::thread::id>`` makes of a thread, with a sign."""
+    mixed = (ident * _FACTOR) & _WORD
+    mixed = ((mixed ^ mixed >> 47) * _FACTOR) & _WORD
+    found = (((_SEED ^ 8 * _FACTOR) ^ mixed) * _FACTOR) & _WORD
+    found = ((found ^ found >> 47) * _FACTOR) & _WORD
+    found ^= found >> 47
+    return found - (1 << 64) if found >> 63 else found

@@ -25,11 +25,12 @@ from stepscope.tables.core.installed import (
 from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.core.stats import metadata_texts
-from stepscope.tables.core.thresholds import PART_FRAC, SEVERAL
+from stepscope.tables.core.stats import event_stats, metadata_texts
+from stepscope.tables.core.thresholds import HALF_FRAC, PART_FRAC, SEVERAL
 from stepscope.tables.core.waits import waits_for_device
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.source import source_files
+from stepscope.tables.host.events import hashed_thread
 from stepscope.tables.python.library_files import (
     FRAMEWORK_CALLS,
     FRAMEWORK_FILES,
@@ -39,7 +40,6 @@ from stepscope.tables.python.library_files import (
     public_name,
 )
 from stepscope.tables.python.moments import Moments, innermost, one_line
-from stepscope.tables.python.thread_lines import looks_of, python_line
 from stepscope.tables.steps.recorder_work import is_recorder_frame, is_wrapper
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
@@ -255,7 +255,7 @@ def linked(host: Host, rows: I64, *, is_sampled: bool) -> Frames:
     start, length = space.events.start_ps[rows], space.length_ps[rows]
     meta = space.events.metadata[rows].astype(np.int64)
     known = names_of(host, distinct(meta))
-    looks = looks_of(host, int(space.lines_of(rows[:1])[0])) if is_sampled else None
+    looks = _looks_of(host, int(space.lines_of(rows[:1])[0])) if is_sampled else None
     return _linked(rows, start, length, meta, known, looks)
 
 
@@ -286,7 +286,7 @@ def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]
     for wanted in (names.PYTHON_CALLS_PLANE, names.PYTHON_SAMPLES_PLANE):
         here = np.asarray([name == wanted for name in plane_name] or [False])[plane]
         if here.any():
-            chosen = python_line(host, distinct(lines[here]), line, (begin_ps, end_ps))
+            chosen = _python_line(host, distinct(lines[here]), line, (begin_ps, end_ps))
             return rows[lines == chosen], wanted == names.PYTHON_SAMPLES_PLANE
     return rows[lines == line], False
 
@@ -524,3 +524,65 @@ def _linked(
         line, caller, call, passive, known, is_sampled, moments.start_ps,
         np.zeros(count, dtype=bool), np.zeros(0, np.int64) if looks is None else looks,
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------- threads
+
+# PyTorch numbers threads as the system does, and as the recorders of Python do. TensorFlow and JAX
+# number them by the hash that C++ makes of what the thread library calls them. Where the recording
+# does not hold that, the main thread is taken for the loop's.
+
+
+def _python_line(host: Host, candidates: I64, line: int, within: tuple[int, int]) -> int:
+    """The line among those of a Python recorder that is the loop's thread.
+
+    Args:
+        host: Whose.
+        candidates: Rows of these lines.
+        line: Row of the line that has the loop's events, -1 none. A thread that is gone for most
+            of the time answered one request of a server's: the main thread is there throughout.
+        within: Begin and end of that time.
+    """
+    lines = host.space.lines
+    listed: list[int] = candidates.tolist()
+    main = [row for row in listed if lines[row].name == "MainThread"]
+    same = _numbered(host, listed, line) if line >= 0 else []
+    if main:
+        least = HALF_FRAC * _there_ps(host, main[0], within)
+        same = [row for row in same if _there_ps(host, row, within) >= least]
+    return max(same or main or listed, key=lambda row: lines[row].end - lines[row].begin)
+
+
+def _there_ps(host: Host, row: int, within: tuple[int, int]) -> int:
+    """From the first to the last moment of a line, as far as it lies in this time."""
+    line, events = host.space.lines[row], host.space.events
+    start = events.start_ps[line.begin : line.end]
+    last = (start + host.space.length_ps[line.begin : line.end]).max()
+    return max(min(int(last), within[1]) - max(int(start.min()), within[0]), 0)
+
+
+def _numbered(host: Host, listed: list[int], line: int) -> list[int]:
+    """Those of the same number as the line, as the system or as C++ numbers threads."""
+    lines, idents = host.space.lines, _idents(host)
+
+    def numbers(row: int) -> tuple[int, int]:
+        return lines[row].id, hashed_thread(idents.get(row, lines[row].id))
+
+    return [row for row in listed if lines[line].id in numbers(row)]
+
+
+@derived
+def _idents(host: Host) -> dict[int, int]:
+    """What the thread library calls the threads of lines, as far as their recorder said."""
+    said = event_stats(host).ints(names.THREAD_IDENT)
+    rows: list[int] = host.space.lines_of(said.rows).tolist()
+    return dict(zip(rows, said.values.tolist(), strict=True))
+
+
+def _looks_of(host: Host, row: int) -> I64:
+    """When the sampler of a line looked at the threads, ascending; empty where none noted it."""
+    space = host.space
+    for line in space.lines:
+        if line.plane == space.lines[row].plane and line.name == names.COUNTER_LINE:
+            return np.sort(space.events.start_ps[line.begin : line.end])
+    return np.zeros(0, dtype=np.int64)

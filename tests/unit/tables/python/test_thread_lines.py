@@ -10,7 +10,7 @@ from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
-from stepscope.tables.python.thread_lines import _hash
+from stepscope.tables.host.events import hashed_thread
 from tests.profiles import space
 from tests.profiles.model import Line, host, line, plane
 
@@ -119,5 +119,5 @@ def test_one_that_was_hardly_there_is_not_the_loop() -> None:
 
 def test_a_thread_is_hashed_as_gnu_does() -> None:
     """Numbers that TensorFlow 2.21 gave to threads of its own, which the sampler numbers so."""
-    assert _hash(IDENT) == HASH
-    assert _hash(140110508779200) == 1603864363367016156
+    assert hashed_thread(IDENT) == HASH
+    assert hashed_thread(140110508779200) == 1603864363367016156
