@@ -299,7 +299,7 @@ def _plain(finding: Finding) -> Finding:
 
 
 def _saving(finding: Finding, whole_ms: float | None) -> str:
-    """Return what a finding saves: "saves 9.7-14 ms (62-91 %)", "saves 2 ms (5 %) or more".
+    """Return what a finding saves: "saves 9.7-14 ms (62-91 %)", "saves ≥2 ms (5 %)".
 
     Args:
         finding: Complete but for this.
@@ -328,7 +328,7 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
         shares = (percent(min(one / whole_ms, 1.0)) for one in (low, high))
         amount += f" ({_between(*shares)})"
     if is_open:
-        amount = _filled(label["or_more"], {"amount": amount})
+        amount = _filled(label["at_least"], {"amount": amount})
     mood = "saves" if finding.severity != "info" else "could_save"
     return _filled(label[f"{mood}_up_to" if is_one else mood], {"amount": amount})
 

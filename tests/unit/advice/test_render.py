@@ -50,7 +50,7 @@ def test_saving_is_one_range_with_one_unit(
 def test_a_range_beyond_the_part_itself_is_printed_by_its_lower_end() -> None:
     wide = replace(MAP, saving_low_ms=0.5, saving_ms=1.0, saving_high_ms=5.8)
     small = replace(wide, measured={**MAP.measured, "part_ms": 0.7})
-    assert rendered(small).saving_text == "saves 500 µs (5 %) or more"
+    assert rendered(small).saving_text == "saves ≥500 µs (5 %)"
     large = replace(wide, measured={**MAP.measured, "part_ms": 5.8})
     assert rendered(large).saving_text == "saves 500 µs – 5.8 ms (5–58 %)"
 
