@@ -171,7 +171,7 @@ def make_venv() -> None:
     if VENV.exists():
         shutil.rmtree(VENV)
     if shutil.which("uv"):
-        quietly("making .venv", ["uv", "venv", "--python", sys.executable, str(VENV)])
+        quietly("making .venv", ["uv", "venv", "--seed", "--python", sys.executable, str(VENV)])
         return
     try:
         quietly("making .venv", [sys.executable, "-m", "venv", str(VENV)])
