@@ -22,6 +22,7 @@ from stepscope.formats.rocprof.work import (
     add_copies,
     add_dispatches,
 )
+from stepscope.limits import current
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,6 +54,9 @@ def open_csv(pieces: Input, *, file: str) -> Space:
 
     recorded = LaunchedRecording(TITLE)
     data = b"".join(pieces)
+    # A line without cells has all of them in memory.
+    columns = data.partition(b"\n")[0].count(b",") + 1
+    current().spend("objects", columns * (data.count(b"\n") + 1))
     try:
         # Cells as texts: an unusual one costs its own row, not the file.
         with warnings.catch_warnings(record=True) as odd:

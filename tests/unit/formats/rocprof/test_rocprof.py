@@ -16,6 +16,7 @@ from stepscope.columns import plane_stats
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats import FORMATS
+from stepscope.limits import LimitError
 from stepscope.store import find, read_pieces
 from tests.unit.formats.layout import Event, lines
 from tests.unit.formats.rocprof.files import KERNEL, SECRET, kernel_csv, rocpd, run, tool_json
@@ -89,6 +90,14 @@ def test_a_csv_of_one_domain_opens_alone(tmp_path: Path) -> None:
         "/device:GPU:0", "Stream #2(Compute)"
     ]
     assert (kernel["name"], kernel["kernel_details"]) == (KERNEL, DETAILS)
+
+
+def test_lines_without_cells_are_refused_before_they_fill_memory(tmp_path: Path) -> None:
+    path = kernel_csv(tmp_path / "908_kernel_trace.csv")
+    with path.open("ab") as file:
+        file.write(b"\n" * 800_000)
+    with pytest.raises(LimitError, match="'objects'"):
+        opened(path)
 
 
 def test_marks_and_copies_of_csv_files(tmp_path: Path) -> None:
