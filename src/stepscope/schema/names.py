@@ -212,7 +212,7 @@ NAN_COUNTER_EVENTS: Final = "nan_counter_events"
 # GAP_REST (the program ran undisturbed, to keep within the price of the recording).
 GAP_RECORDER: Final = "recorder"
 GAP_REASON: Final = "reason"
-# Of a gap that began as the mark of the loop's next step was reached: the step before it is whole.
+# Whether a gap began as the loop marked its next step: the step before it is whole.
 GAP_AT_STEP: Final = "at_step"
 GAP_CHUNK: Final = "a chunk is written"
 GAP_PAUSE: Final = "the program records itself"

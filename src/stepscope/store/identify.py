@@ -192,7 +192,7 @@ def examine(
     if known or starts_xspace(inner):
         return known or XSPACE
     if named:
-        # Of bytes that no name promises, a format of few marks may be taken for another.
+        # Without a name's promise, a format with few marks may match another profiler's bytes.
         known = _by_content(path, size_bytes, inner) or _known([*FORMATS.values()], inner, head)
         if known:
             return known
@@ -244,7 +244,7 @@ def _empty(path: str) -> Miss:
     )
 
 
-# What files begin with, where need be after what gzip packed: first match wins.
+# First bytes of files, inflated if packed: the first match wins.
 _CONTENT: tuple[tuple[str, bytes, str, str], ...] = (
     (
         "other-profiler",

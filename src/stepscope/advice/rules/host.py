@@ -306,10 +306,10 @@ def _needless_gradients(found: NeedlessGradients, step: float) -> Finding:
     )
 
 
-# Of a frozen model's backward pass what remains is the way to its input, where something before it
-# is trained; without a graph its forward pass is shorter, too.
+# A frozen model still passes gradients to its input if something before it is trained. Without a
+# graph its forward pass is shorter, too.
 _UNCLAIMED: Final = (0.4, 0.75, 1.1)
-# What autograd calls the evaluation of a node.
+# Autograd's name for the evaluation of a node.
 _EVALUATES: Final = "evaluate_function: "
 # Share of the repeated passes that can go: the last of them may train other parameters.
 _REPEATED: Final = (0.6, 0.9, 1.0)
@@ -686,8 +686,8 @@ def recompilation(results: Results) -> Answer:
     if part < limit["act"] * step or often < limit["twice"]:
         return silent("compiles", count=often, cost_frac=part / step)
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
-    # Of less confidence, steps may be what a program does before its loop, each thing once. A
-    # function of its own that is compiled again and again is no such thing.
+    # Steps that are a guess may be the program's set-up, where each function compiles once. A
+    # function of the program that compiles again and again is no set-up.
     is_again = worst is not None and worst.file and worst.built * host.step_count > limit["twice"]
     sure = 1.0 if is_again else overview.steps.confidence / limit["half"]
     return match(

@@ -172,7 +172,7 @@ def _level(name: str, options: ProfilerOptions, plain: _Passed, before: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Passed:
-    """What ran meanwhile.
+    """A stretch of the program.
 
     Attributes:
         steps: Whole steps, or reads of a result.

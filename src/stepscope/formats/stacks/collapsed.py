@@ -59,7 +59,8 @@ def open_file(pieces: Input, *, file: str) -> Space:
         nodes, counts = threads.setdefault(thread, (array("q"), array("q")))
         nodes.append(stacks.tree.stack([known[one] for one in frames]))
         counts.append(min(int(counted[0]), 1 << 40))
-    is_exported = any(_EXPORTED.fullmatch(text) for text in known)
+    is_placed = any(one.fullmatch(text) for text in known for one in (_PLACED, _PYTHON))
+    is_exported = not is_placed and any(_EXPORTED.fullmatch(text) for text in known)
     del known
     if unknown:
         stacks.warnings.append(f"{unknown:,} lines are not stacks and are left out.")

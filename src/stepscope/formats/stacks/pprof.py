@@ -160,7 +160,7 @@ def _is_memory(profile: Profile, unit: int) -> bool:
 
 
 def _memory_space(stacks: Stacks, nodes: I64, size_bytes: I64, *, file: str) -> Space:
-    """What each stack holds as one allocation, the largest first: bytes are no time.
+    """Show the memory of each stack as one allocation, the largest first.
 
     Raises:
         FormatError: Nothing holds memory.
