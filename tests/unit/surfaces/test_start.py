@@ -6,14 +6,17 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+from stepscope import surfaces
 from stepscope.surfaces.cli.commands import COMMANDS
 from stepscope.surfaces.cli.group import _READ, build
 
+SAMPLE = str(Path(surfaces.__file__).parent / "sample")
 CODE = """
 import gc, json, os, sys
 from stepscope.surfaces.cli.group import prepare
@@ -25,6 +28,18 @@ print(json.dumps({
     "has_numpy": "numpy" in sys.modules,
     "same_collector": gc.get_threshold() == before,
 }))
+"""
+
+
+SERVING = """
+import sys, threading
+from stepscope.surfaces.http.server import Server
+from stepscope.surfaces.http.settings import Settings
+with Server(sys.argv[1], Settings(port=0)):
+    for thread in threading.enumerate():
+        if thread.name == "stepscope-open":
+            thread.join()
+    assert "stepscope.analysis.step_account" in sys.modules, "the first page would wait for it"
 """
 
 
@@ -55,6 +70,10 @@ def test_a_number_of_threads_that_somebody_chose_stays() -> None:
 def test_a_command_that_may_run_a_program_is_left_alone(command: str) -> None:
     found = after(command)
     assert found == {"variable": None, "threads": 1, "has_numpy": False, "same_collector": True}
+
+
+def test_a_server_imports_what_the_first_page_needs_before_it_is_asked() -> None:
+    subprocess.run([sys.executable, "-c", SERVING, SAMPLE], check=True, timeout=60)
 
 
 def test_those_that_read_are_commands() -> None:

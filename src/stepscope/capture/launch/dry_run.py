@@ -172,7 +172,7 @@ def _level(name: str, options: ProfilerOptions, plain: _Passed, before: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Passed:
-    """A stretch of the program.
+    """A part of the program's run.
 
     Attributes:
         steps: Whole steps, or reads of a result.
