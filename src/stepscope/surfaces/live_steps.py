@@ -73,7 +73,9 @@ class LiveProcess:
     def add(self, chunk: Chunk) -> None:
         """Count the steps of a chunk."""
         columns = chunk.columns
-        for steps, begin, total, longest, wait in zip(*columns.values(), strict=True):
+        names_of_row = ("steps", "begin_us", "sum_us", "max_us", "wait_us")
+        rows_of = zip(*(columns[name] for name in names_of_row), strict=True)
+        for steps, begin, total, longest, wait in rows_of:
             self.steps += steps
             self.step_s += total / _US_PER_S
             self.input_wait_s += wait / _US_PER_S
@@ -253,15 +255,18 @@ _VALUE: Final = "stepscope_value"
 _VALUE_MEANING: Final = "A value that the program noted, such as its loss"
 
 
+_LABELS: Final = ("host", "rank", "process")
+
+
 def labels(progress: LiveProcess) -> dict[str, str]:
     """Labels of a process, the same on every surface."""
-    return {"host": progress.host, "rank": progress.rank, "process": progress.process}
+    return {name: getattr(progress, name) for name in _LABELS}
 
 
 # -------------------------------------------------------------------------------- the surfaces
 
 
-def said(processes: list[LiveProcess]) -> str:
+def headline(processes: list[LiveProcess]) -> str:
     """The most urgent fact about a job, in one line."""
     known = [(one, step) for one in processes if (step := one.recent_step_s) is not None]
     if not known:
@@ -306,16 +311,15 @@ class _Collector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         processes = self._live.read()
-        keys = list(labels(LiveProcess("", "", "")))
         for quantity in QUANTITIES:
             family = CounterMetricFamily if quantity.is_sum else GaugeMetricFamily
-            metric = family(quantity.name, f"{quantity.meaning}.", labels=keys)
+            metric = family(quantity.name, f"{quantity.meaning}.", labels=_LABELS)
             for one in processes:
                 value = quantity.of(one)
                 if value is not None:
                     metric.add_metric(list(labels(one).values()), value)
             yield metric
-        metric = GaugeMetricFamily(_VALUE, f"{_VALUE_MEANING}.", labels=[*keys, "name"])
+        metric = GaugeMetricFamily(_VALUE, f"{_VALUE_MEANING}.", labels=[*_LABELS, "name"])
         for one in processes:
             for name, value in one.values.items():
                 metric.add_metric([*labels(one).values(), name], value)
@@ -383,25 +387,26 @@ def push_otlp(live: LiveSteps, endpoint: str, every_s: float) -> Callable[[], No
     provider = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
     meter = provider.get_meter("stepscope")
 
-    def observed(
-        of: Callable[[LiveProcess], Iterable[tuple[dict[str, str], float | None]]],
-    ) -> list[Callable[[CallbackOptions], Iterable[Observation]]]:
+    def observe(quantity: LiveMetric) -> Callable[[CallbackOptions], Iterable[Observation]]:
         def callback(_: CallbackOptions) -> Iterable[Observation]:
             for one in live.read():
-                for more, value in of(one):
-                    if value is not None:
-                        yield Observation(value, {**labels(one), **more})
+                value = quantity.of(one)
+                if value is not None:
+                    yield Observation(value, labels(one))
 
-        return [callback]
+        return callback
+
+    def observe_values(_: CallbackOptions) -> Iterable[Observation]:
+        for one in live.read():
+            for name, value in one.values.items():
+                yield Observation(value, {**labels(one), "name": name})
 
     for quantity in QUANTITIES:
         make: Any = (
             meter.create_observable_counter if quantity.is_sum else meter.create_observable_gauge
         )
-        callbacks = observed(lambda one, of=quantity.of: [({}, of(one))])  # type: ignore[misc]
-        make(quantity.name, callbacks, quantity.unit, quantity.meaning)
-    values = observed(lambda one: [({"name": name}, value) for name, value in one.values.items()])
-    meter.create_observable_gauge(_VALUE, values, "", _VALUE_MEANING)
+        make(quantity.name, [observe(quantity)], quantity.unit, quantity.meaning)
+    meter.create_observable_gauge(_VALUE, [observe_values], "", _VALUE_MEANING)
     return provider.shutdown
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stepscope.surfaces.live_steps import LiveProcess, LiveSteps, said
+from stepscope.surfaces.live_steps import LiveProcess, LiveSteps, headline
 from tests.unit.formats.test_step_log import chunk
 
 
@@ -94,15 +94,15 @@ def test_one_line_says_what_is_to_be_seen(
     tmp_path: Path, lines: Callable[[], list[bytes]], expected: str
 ) -> None:
     (tmp_path / "run.steps").write_bytes(b"".join(lines()))
-    assert said(LiveSteps(tmp_path).read()) == expected
+    assert headline(LiveSteps(tmp_path).read()) == expected
 
 
 def test_a_process_that_stands_still_is_named(tmp_path: Path) -> None:
     still, busy = line(1, STEADY, ago_s=3000), line(0, STEADY)
     (tmp_path / "run.steps").write_bytes(still)
-    assert said(LiveSteps(tmp_path).read()).startswith("No process has ended a step for 30")
+    assert headline(LiveSteps(tmp_path).read()).startswith("No process has ended a step for 30")
     (tmp_path / "run.steps").write_bytes(still + busy)
-    assert said(LiveSteps(tmp_path).read()).endswith("s; others go on.")
+    assert headline(LiveSteps(tmp_path).read()).endswith("s; others go on.")
 
 
 def test_the_last_minute_is_of_steps(tmp_path: Path) -> None:

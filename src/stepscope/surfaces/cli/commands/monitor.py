@@ -107,9 +107,9 @@ def _screen(processes: list[LiveProcess]) -> str:
     """A row for each process, and what is to be seen in them."""
     from stepscope.quantities import size_words, time_words
     from stepscope.surfaces.format import clean, pad, width
-    from stepscope.surfaces.live_steps import ago_s, said
+    from stepscope.surfaces.live_steps import ago_s, headline
 
-    headline, left = said(processes), len(processes) - _MOST_ROWS
+    first, left = headline(processes), len(processes) - _MOST_ROWS
     if left > 0:
         processes = sorted(processes, key=lambda one: -(one.recent_step_s or 0))[:_MOST_ROWS]
     rows = [("Process", "Steps", "Step", "Longest", "Input wait", "Memory", "Last step", "Values")]
@@ -136,7 +136,7 @@ def _screen(processes: list[LiveProcess]) -> str:
         for row in rows
     ]
     more = [f"{left:,} faster processes are not shown."] if left > 0 else []
-    return "\n".join([clean(headline), "", *lines, *more])
+    return "\n".join([clean(first), "", *lines, *more])
 
 
 COMMAND = monitor
