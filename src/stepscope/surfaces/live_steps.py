@@ -270,7 +270,7 @@ def headline(processes: list[LiveProcess]) -> str:
     """The most urgent fact about a job, in one line."""
     known = [(one, step) for one in processes if (step := one.recent_step_s) is not None]
     if not known:
-        return "No step has ended yet."
+        return "No step log (*.steps) has a step yet."
     middle = median(step for _, step in known)
     by_age = sorted((one for one, _ in known), key=ago_s)
     latest, last = by_age[0], by_age[-1]

@@ -73,7 +73,7 @@ STEADY = [10_000] * 40
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (lambda: [], "No step has ended yet."),
+        (lambda: [], "No step log (*.steps) has a step yet."),
         (lambda: [line(0, STEADY)], "The step time is steady."),
         (lambda: [line(0, STEADY), line(1, STEADY)], "All processes take the same time."),
         (

@@ -104,7 +104,7 @@ def _watch(live: LiveSteps, *, for_ever: bool) -> None:
 
 
 def _screen(processes: list[LiveProcess]) -> str:
-    """A row for each process, and what is to be seen in them."""
+    """The most urgent fact, and a row for each process."""
     from stepscope.quantities import size_words, time_words
     from stepscope.surfaces.format import clean, pad, width
     from stepscope.surfaces.live_steps import ago_s, headline
