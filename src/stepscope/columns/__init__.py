@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from stepscope.columns.by_key import (
     among,
+    by_place,
     coded,
     coded_rows,
     count_of,
@@ -56,6 +57,7 @@ __all__ = [
     "StrColumn",
     "UnknownFields",
     "among",
+    "by_place",
     "coded",
     "coded_rows",
     "count_of",

@@ -1,4 +1,4 @@
-"""Events by what they have in common, in one pass and without sorting them.
+"""Events by what they have in common; where keys are few, in one pass without sorting.
 
 A key counts from 0: the row of an event's name in the metadata, an op, a label. Millions of events
 share a few hundred.
@@ -6,9 +6,10 @@ share a few hundred.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from stepscope.columns.ordered import distinct
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.kernels import core
+
+Rows = TypeVar("Rows", bound=NDArray[np.integer[Any]])
 
 # So many places cost nothing, however few the keys are.
 _FEW = 1 << 16
@@ -113,15 +116,25 @@ def distinct_codes(codes: NDArray[Any]) -> tuple[I64, NDArray[np.int32]]:
     return used, place
 
 
+def by_place(place: NDArray[Any], rows: Rows) -> Iterator[tuple[int, Rows]]:
+    """The rows of each place, in their order."""
+    mine = place[rows]
+    if len(rows) and (mine == mine[0]).all():
+        yield int(mine[0]), rows
+        return
+    order = np.argsort(mine, kind="stable")
+    mine = mine[order]
+    cuts = np.flatnonzero(mine[1:] != mine[:-1]) + 1
+    order = cast("Any", rows[order])
+    del mine
+    for begin, end in pairwise([0, *cuts.tolist(), len(order)]):
+        if end > begin:
+            yield int(place[order[begin]]), cast("Rows", order[begin:end])
+
+
 def rows_by_key(key: NDArray[np.integer[Any]]) -> dict[int, I64]:
-    """Return the rows of each key, ascending; one sort, instead of a look at all rows per key."""
-    if not len(key):
-        return {}
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    begin = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    used = ordered[np.append(0, begin)].tolist()
-    return dict(zip(used, np.split(order, begin), strict=True))
+    """Return the rows of each key, ascending."""
+    return dict(by_place(key, np.arange(len(key))))
 
 
 def sum_by_key(key: NDArray[np.integer[Any]], value: I64, size: int) -> I64:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import coded_rows
+from stepscope.columns import by_place, coded_rows
 from stepscope.formats.kineto.links import LABELS, Links, Origin
 from stepscope.formats.kineto.names import copy_ends, copy_name, has_direction, op_name
 from stepscope.formats.kineto.reading.args import NONE
@@ -24,7 +24,7 @@ from stepscope.formats.kineto.slices import (
     whole,
 )
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.line_parts import by_place, stat_of
+from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import by_place
 from stepscope.formats.kineto import memory, steps
 from stepscope.formats.kineto.annotations import Annotations, annotations_of
 from stepscope.formats.kineto.names import op_name
@@ -18,7 +19,7 @@ from stepscope.formats.kineto.reading.categories import KIND
 from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.slices import RowNumbers, Slices, match, row_numbers, unsigned
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.line_parts import LineParts, by_place
+from stepscope.formats.xspace.line_parts import LineParts
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 

@@ -16,10 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import innermost
+from stepscope.columns import by_place, innermost
 from stepscope.formats.kineto.reading.args import NONE
 from stepscope.formats.kineto.slices import Slices, match
-from stepscope.formats.xspace.line_parts import by_place
 from stepscope.schema import names
 
 I64 = NDArray[np.int64]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.columns import by_place
 from stepscope.formats.kineto.links import around
 from stepscope.formats.kineto.names import op_name
 from stepscope.formats.kineto.reading.args import NONE
@@ -14,7 +15,7 @@ from stepscope.formats.kineto.reading.texts import whole
 from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.slices import Slices
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.line_parts import LineParts, by_place, stat_of
+from stepscope.formats.xspace.line_parts import LineParts, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import by_place
 from stepscope.formats.kineto.device_planes import device_planes
 from stepscope.formats.kineto.host_plane import host_plane
 from stepscope.formats.kineto.kinds_by_name import tell_kinds
@@ -22,7 +23,6 @@ from stepscope.formats.kineto.session_timeline import OF_ONE_RUN
 from stepscope.formats.kineto.slices import Slices, row_numbers
 from stepscope.formats.kineto.steps import StepCount, StepMark
 from stepscope.formats.kineto.viewer_planes import is_from_viewer, viewer_planes
-from stepscope.formats.xspace.line_parts import by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.kernels.memory import give_back
 from stepscope.schema import names

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.columns import by_place
 from stepscope.formats.kineto.reading.trace import Trace
 from stepscope.formats.kineto.slices import CodedIds, Slices, whole
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.line_parts import by_place, stat_of
+from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
 #: Whole numbers that exporters write as texts.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import by_place
 from stepscope.formats.launched.links import LaunchCalls, Scopes
 from stepscope.formats.launched.ranges import Ranges
 from stepscope.formats.launched.recorded import (
@@ -20,7 +21,7 @@ from stepscope.formats.launched.recorded import (
     MemoryEvents,
     NamedValues,
 )
-from stepscope.formats.xspace.line_parts import by_place, stat_of
+from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.merged_line import MergedLine, Rows, TablePart, places
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.schema import names

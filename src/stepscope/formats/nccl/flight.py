@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns import coded_rows
+from stepscope.columns import by_place, coded_rows
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
@@ -25,7 +25,7 @@ from stepscope.formats.packed import CodedTexts
 from stepscope.formats.pickled import loaded, named_rows
 from stepscope.formats.python_frames import FrameTexts
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.line_parts import by_place, stat_of
+from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
 from stepscope.limits import current

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.columns import by_place
 from stepscope.columns.space import Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
 from stepscope.formats.json_parts import Parts
 from stepscope.formats.nccl.flight import text_of, whole
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.line_parts import by_place
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
 from stepscope.limits import json_value

@@ -14,13 +14,13 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import by_place
 from stepscope.columns.space import Bool
 from stepscope.errors import FormatError
 from stepscope.formats import messages
 from stepscope.formats.messages import Texts, numbers, repeated, submessages, top_fields
 from stepscope.formats.xspace.cold_fields import DamageLog, Fields
 from stepscope.formats.xspace.event_bytes import I64
-from stepscope.formats.xspace.line_parts import by_place
 from stepscope.limits import current
 from stepscope.schema.xspace import Wire
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.columns import by_place
 from stepscope.columns.space import I64, Space
 from stepscope.errors import FormatError
 from stepscope.formats.format import Input
@@ -32,7 +33,7 @@ from stepscope.formats.perfetto.legacy import Kind
 from stepscope.formats.perfetto.packets import TITLE, CompressedPackets, States, batches, inflated
 from stepscope.formats.perfetto.tracks import DescribedTrack, TrackPlace, Tracks
 from stepscope.formats.xspace.cold_fields import DamageLog
-from stepscope.formats.xspace.line_parts import LineParts, by_place
+from stepscope.formats.xspace.line_parts import LineParts
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
 from stepscope.kernels.memory import give_back

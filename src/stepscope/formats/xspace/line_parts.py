@@ -1,10 +1,9 @@
-"""Lines put together from events of several origins, and the rows of columns that belong to one."""
+"""Lines put together from events of several origins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 
 Bool = NDArray[np.bool_]
-Rows = TypeVar("Rows", bound=NDArray[np.integer[Any]])
 
 
 class LineParts:
@@ -55,22 +53,6 @@ class LineParts:
 
 def _one(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def by_place(place: NDArray[Any], rows: Rows) -> Iterator[tuple[int, Rows]]:
-    """The rows of each place, in their order."""
-    mine = place[rows]
-    if len(rows) and (mine == mine[0]).all():
-        yield int(mine[0]), rows
-        return
-    order = np.argsort(mine, kind="stable")
-    mine = mine[order]
-    cuts = np.flatnonzero(mine[1:] != mine[:-1]) + 1
-    order = cast("Any", rows[order])
-    del mine
-    for begin, end in pairwise([0, *cuts.tolist(), len(order)]):
-        if end > begin:
-            yield int(place[order[begin]]), cast("Rows", order[begin:end])
 
 
 def stat_of(name: str, values: NDArray[Any], chosen: Bool, *, is_text: bool = False) -> list[Stat]:
