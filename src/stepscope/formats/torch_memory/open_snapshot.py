@@ -28,6 +28,7 @@ _LACKS: Final = (
 )
 _OOM, _SNAPSHOT = ACTIONS.index("oom"), ACTIONS.index("snapshot")
 _REACH_US: Final = 1 << 41  # 25 days
+_MAX_DEVICES: Final = 128  # PyTorch numbers the devices of a process with 7 bits (DeviceIndex)
 
 
 def open_snapshot(pieces: Input, *, file: str) -> Space:
@@ -51,11 +52,18 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
     unknown = int((columns["action"] < 0).sum())
     is_timed = _set_times(columns)
     ends = states(segments, trace)
+    devices = sorted({*ends, *(number for number, rows in enumerate(rings) if len(rows))})
+    if devices and devices[-1] >= _MAX_DEVICES:
+        raise FormatError(
+            TITLE,
+            f"it names GPU {devices[-1]:,}, and a process of PyTorch has at most {_MAX_DEVICES}",
+            file=file,
+        )
     plane = PlaneWriter(names.HOST_PLANE)
     ran_out = columns["size"][columns["action"] == _OOM]
     plane.stat(names.IMPORTED, f"{_LACKS} {' '.join(_sentences(ends, ran_out))}".strip())
     plane.stat(names.WRITTEN_BY, "PyTorch")
-    _write_all(plane, columns, rings, ends, trace)
+    _write_all(plane, columns, devices, rings, ends, trace)
     give_back()  # the recording needs the room
     if not plane.events:
         raise FormatError(
@@ -71,6 +79,7 @@ def open_snapshot(pieces: Input, *, file: str) -> Space:
 def _write_all(
     plane: PlaneWriter,
     columns: dict[str, NDArray[Any]],
+    devices: list[int],
     rings: list[I64],
     ends: dict[int, State],
     trace: MemoryTrace,
@@ -78,7 +87,7 @@ def _write_all(
     """The line of each device; the columns go on the way, being as large as what is written."""
     count = len(columns["action"])
     nothing = {name: np.zeros(0, one.dtype) for name, one in columns.items()}
-    for device in sorted({*ends, *(number for number, rows in enumerate(rings) if len(rows))}):
+    for device in devices:
         rows = rings[device] if device < len(rings) else np.zeros(0, np.int64)
         is_all = len(rows) == count and bool((rows[1:] > rows[:-1]).all())
         events = columns if is_all else {name: one[rows] for name, one in columns.items()}

@@ -15,7 +15,7 @@ from stepscope.formats import FORMATS
 from stepscope.formats.python_frames import FrameTexts, place_of, shown_frames
 from stepscope.store import find, read_pieces
 from tests.unit.formats.layout import Event, lines
-from tests.unit.formats.torch_memory.snapshot import MB, START_US, event, training, written
+from tests.unit.formats.torch_memory.snapshot import MB, START_US, event, segment, training, written
 
 LINE = ("/host:CPU", "Memory of GPU 0")
 
@@ -155,6 +155,15 @@ def test_what_is_no_event_in_a_history_is_counted(tmp_path: Path, odd: Any) -> N
     assert len(found) == len(expected)
     (said,) = (one for one in space.warnings if "history" in one)
     assert said.startswith("1 entries")
+
+
+def test_more_devices_than_pytorch_can_number_are_refused(tmp_path: Path) -> None:
+    value = training()
+    value["segments"].append(segment(0, MB, device=127))
+    assert opened(written(tmp_path / "a.pickle", value)).events
+    value["segments"].append(segment(0, MB, device=128))
+    with pytest.raises(FormatError, match="names GPU 128"):
+        opened(written(tmp_path / "b.pickle", value))
 
 
 def test_a_history_beside_its_devices_is_counted(tmp_path: Path) -> None:
