@@ -422,14 +422,14 @@ class _AllocatorMemory:
             changes=course.changes(events.time_ps[own], events.in_use_bytes[own]),
             moment_ms=ms(int(events.time_ps[moment])),
             moment_bytes=int(events.in_use_bytes[moment]),
-            kinds=tuple(recorded_kinds(self.host, events)),
+            kinds=recorded_kinds(self.host),
             breakdown=_breakdown(self.id, live, int(events.in_use_bytes[moment])),
         )
 
     def held(self, options: Options) -> tuple[_Columns, _Columns, tuple[str, ...]]:
         """Columns of holders at the moment, and of layers; which holders those tell apart."""
         events, moment = self.events, self.moment(options)
-        labels = holder_labels(self.host, events, options.by)
+        labels = holder_labels(self.host, options.by)
         live = course.holders(events, self.memory, moment, labels)
         chosen, _count = self.thinned(replace(options, points=_LAYER_POINTS))
         laid = course.layers(events, self.memory, chosen, labels, _LAYERS)

@@ -52,6 +52,7 @@ def _plain(scope: str) -> str:
     return inner + ")" * (inner.count("(") - inner.count(")"))
 
 
+@lru_cache(maxsize=10_000)
 def layer_of(operation: str) -> tuple[str, ...]:
     """The scopes of a model that an op lies in, the outermost first.
 

@@ -24,33 +24,39 @@ _NUMBER: Final = re.compile(r"(?<=[_.])\d+(?![a-zA-Z\d])")
 _MOST_SCOPES: Final = 400
 
 
-def holder_labels(host: Host, found: Allocations, by: HolderKind) -> AllocationLabels:
+def holder_labels(host: Host, by: HolderKind) -> AllocationLabels:
     """What each allocator event of a host is for; the text "" where that was not recorded."""
-    if by == "region":
-        return found.region
-    if by == "type":
-        return found.data_type
-    if by == "op":
-        return _ops(found)
-    if by == "module" and not has_modules(host):
-        return _scopes(found)
-    labels = _modules(host) if by == "module" else _lines(host)
+    found = allocations(host)
+    if found is None:
+        return AllocationLabels(np.zeros(0, np.int32), [""])
+    labels = {
+        "op": _ops,
+        "region": lambda _: found.region,
+        "type": lambda _: found.data_type,
+        "module": _modules,
+        "line": _lines,
+    }[by](host)
     return labels or AllocationLabels(np.zeros(len(found), np.int32), [""])
 
 
-def recorded_kinds(host: Host, found: Allocations) -> list[HolderKind]:
-    """The kinds of holders that tell any of the events apart."""
-    return [by for by in HOLDER_KINDS if _is_recorded(host, found, by)]
+@derived
+def recorded_kinds(host: Host) -> tuple[HolderKind, ...]:
+    """The kinds of holders that tell any of the host's allocator events apart."""
+    return tuple(by for by in HOLDER_KINDS if _is_recorded(host, by))
 
 
-def _is_recorded(host: Host, found: Allocations, by: HolderKind) -> bool:
+def _is_recorded(host: Host, by: HolderKind) -> bool:
     if by == "line":
         return _has_lines(host)
-    return bool((holder_labels(host, found, by).codes > 0).any())
+    return bool((holder_labels(host, by).codes > 0).any())
 
 
-def _ops(found: Allocations) -> AllocationLabels:
+@derived
+def _ops(host: Host) -> AllocationLabels | None:
     """The op, what encloses the event where it names none; ops of layers that repeat are one."""
+    found = allocations(host)
+    if found is None:
+        return None
     texts = _alike([*found.op.texts, *found.context.texts])
     is_said = found.op.codes > 0
     codes = np.where(is_said, found.op.codes, found.context.codes + len(found.op.texts))
@@ -87,9 +93,10 @@ def _merged(codes: I64 | I32, texts: Iterable[str]) -> AllocationLabels:
 
 @derived
 def _modules(host: Host) -> AllocationLabels | None:
-    """The innermost PyTorch module around each event."""
+    """The innermost PyTorch module around each event; the scope of its op where there is none."""
     if not has_modules(host):
-        return None
+        found = allocations(host)
+        return None if found is None else _scopes(found)
     calls = module_calls(host)
 
     def around(thread: int, times: I64) -> I64:
