@@ -34,7 +34,9 @@ def annotated(host: Host) -> Markers | None:
         ]
         rows = number.rows[np.asarray(named, dtype=bool)] if named else rows
     rows = rows[np.isin(space.lines_of(rows), host_thread_rows(host))]
-    rows = outermost(host, rows)
+    # A hook marks what the program does not; where both did, the program's marks count.
+    by_program = rows[~np.isin(rows, stats.texts(names.MARKED_BY).rows)]
+    rows = outermost(host, by_program if len(by_program) else rows)
     if len(rows) == 0:
         return None
     labels = _labels(host, rows)

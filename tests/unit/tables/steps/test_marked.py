@@ -143,6 +143,16 @@ def test_steps_told_from_the_optimizer_are_not_said_to_be_marked() -> None:
     assert not found.kept[0]
 
 
+def test_marks_of_the_program_count_where_a_hook_marked_too() -> None:
+    """The converter of PyTorch's trace does not see marks that are kept elsewhere."""
+    hooked = [
+        Event("train", *span, {"step_num": 1, "_r": 1, "_marked_by": "optimizer"})
+        for span in ((at, 1000.0) for at in every(1000, 6, 1000.0))
+    ]
+    own = [Event("loop", at + 300, 900, {"step_num": 90, "_r": 1}) for at in every(1000, 5, 1000.0)]
+    assert set(steps_of(recorded(*hooked, *own)).markers.num.tolist()) == {90}
+
+
 def test_session_that_begins_at_a_step_holds_its_first_step_whole() -> None:
     """No end of the step before was recorded; the recorder waited for it."""
     sessions = [every(10_000, 4, 10_000.0), every(10_000, 4, 110_000.0)]
