@@ -14,7 +14,7 @@ from stepscope.registry import LIKELY, POSSIBLE, SEVERITIES, RuleFacts
 from stepscope.result import Finding
 
 _IDLE = "idle-device"
-_OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
+_OF_HOST = ("python", "library", "framework", "eager", "compile", "input", "wait")
 # What voids other findings: a recording that is not whole, or mostly of the start.
 _INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
 # Shares of the step that a finding without a saving is ranked by.
@@ -59,10 +59,11 @@ def ordered(
         for other in (*explaining[at], *located):
             if other in located or climbs(other, at):
                 place(other)
-        named = {ranked[other].rule for other in explaining[at]}
-        explained_by = tuple(cause for cause in causes.get(one.rule, ()) if cause in named)
-        told = replace(one, explained_by=explained_by)
-        placed.append(_of_cause(told, ranked) if one.rule in ONLY_SYMPTOM else told)
+        found = [ranked[other] for other in (*explaining[at], *located)]
+        if one.cause in ONLY_SYMPTOM:
+            placed.append(_of_causes(one, found))
+        else:
+            placed.append(replace(one, explained_by=_rules_of(found)))
 
     for at in range(len(ranked)):
         place(at)
@@ -96,7 +97,7 @@ def _passed(symptom: Finding, after: Sequence[Finding]) -> int:
 
 def _has_no_remedy(one: Finding) -> bool:
     """Whether all that it says to do is what its causes say."""
-    return one.rule in ONLY_SYMPTOM and bool(one.explained_by)
+    return one.cause in ONLY_SYMPTOM and bool(one.explained_by)
 
 
 def _comes_before(other: Finding, symptom: Finding) -> bool:
@@ -160,18 +161,25 @@ def _is_most(one: Finding, time: StepTime) -> bool:
     return one.rule == _START_UP and 2 * (one.saving_ms or 0.0) > known
 
 
-def _of_cause(one: Finding, ranked: Sequence[Finding]) -> Finding:
-    """A symptom with the saving of its causes: one wait has one number."""
-    causes = [cause for cause in ranked if cause.rule in one.explained_by]
+def _rules_of(findings: Sequence[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.rule for one in findings))
+
+
+def _of_causes(one: Finding, causes: Sequence[Finding]) -> Finding:
+    """A symptom with the saving of its causes, if they are most of it: one wait has one number."""
     known = [cause for cause in causes if cause.saving_ms is not None]
-    if not known or one.saving_ms is None:
+    if one.saving_ms is None or len(known) < len(causes):
+        return replace(one, explained_by=_rules_of(causes))
+    most_ms = sum(cause.saving_high_ms or 0.0 for cause in known)
+    if not known or most_ms < thresholds()["half"] * one.saving_ms:
         return one
-    most = max(known, key=lambda cause: cause.saving_ms or 0.0)
+    largest = max(known, key=lambda cause: cause.saving_ms or 0.0)
     return replace(
         one,
-        saving_ms=most.saving_ms,
-        saving_low_ms=most.saving_low_ms,
-        saving_high_ms=most.saving_high_ms,
+        explained_by=_rules_of(causes),
+        saving_ms=largest.saving_ms,
+        saving_low_ms=largest.saving_low_ms,
+        saving_high_ms=largest.saving_high_ms,
     )
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from stepscope.tables.recording.evidence import Evidence
 
 Value = float | str | None
-#: Rules whose remedy is that of their causes.
-ONLY_SYMPTOM: Final = ("input-bound",)
+#: Causes of the catalogue whose remedy is that of what causes them in turn.
+ONLY_SYMPTOM: Final = ("input-bound", "idle-device", "idle-host-waits")
 
 _NAME_LENGTH: Final = 44
 # Names of a list that a sentence holds.
@@ -270,13 +270,15 @@ def _fixed_by(findings: list[Finding]) -> list[Finding]:
     That is a symptom without a remedy of its own, or with the fix of a cause.
     """
     first = {finding.rule: at for at, finding in reversed([*enumerate(findings)])}
-    fixed, referring = texts("label")["fixed_by"], []
+    label, referring = texts("label"), []
     for finding in findings:
-        causes = [first[rule] for rule in finding.explained_by if rule in first]
-        if finding.rule not in ONLY_SYMPTOM:
+        causes = sorted(first[rule] for rule in finding.explained_by if rule in first)
+        if finding.cause not in ONLY_SYMPTOM:
             fix = finding.actions[:1]
             causes = [at for at in causes if fix and fix == findings[at].actions[:1]]
+        causes = [at for at in causes if findings[at].cause not in ONLY_SYMPTOM] or causes
         if causes:
+            fixed = label["fixed_by" if len(causes) == 1 else "fixed_by_several"]
             numbers = _LIST.join(str(at + 1) for at in causes)
             finding = replace(finding, actions=(_filled(fixed, {"number": numbers}),), code={})
         referring.append(finding)

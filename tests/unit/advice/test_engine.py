@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stepscope.advice import advise
+from stepscope.advice.catalogue import causes
 from stepscope.advice.render import silent
 from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
@@ -35,7 +36,8 @@ def rule(
     needs: tuple[str, ...] = (),
 ) -> Rule:
     def fires(results: Results) -> Iterator[Answer]:
-        yield Finding(name, severity, saving_ms, 0.5, f"{name} is wrong")
+        cause = name if name in causes() else ""
+        yield Finding(name, severity, saving_ms, 0.5, f"{name} is wrong", cause=cause)
 
     doc = "What it checks: x\nWhen it is wrong: on\n  Sundays.\n"
     return Rule(
@@ -132,6 +134,21 @@ def test_a_symptom_without_a_remedy_of_its_own_comes_after_what_is_as_grave() ->
         "small",
         "part",
     ]
+
+
+@pytest.mark.parametrize(
+    ("cause_ms", "fix", "saving_ms"),
+    [(45, "Fixed by finding 1.", 45), (20, "Move what the host does", 50)],
+)
+def test_what_causes_most_of_idle_time_is_its_remedy(
+    cause_ms: float, fix: str, saving_ms: float
+) -> None:
+    """One wait had two savings and two remedies."""
+    idle = rule("idle-device", 50, severity="high", symptom_of=("launch-bound",))
+    found = advise(STEP, [idle, rule("launch-bound", cause_ms, severity="high")]).findings
+    (told,) = [one for one in found if one.rule == "idle-device"]
+    assert told.actions[0].startswith(fix)
+    assert told.saving_ms == saving_ms
 
 
 def test_a_wait_without_a_known_cause_is_where_its_size_puts_it() -> None:

@@ -152,7 +152,7 @@ def first(found: StepAccount, *more: Rule) -> Finding:
 
 def saying(id_: str, saving_ms: float, *parts: str) -> Rule:
     def check(_results: Any) -> Any:
-        yield Finding(id_, "medium", saving_ms, 0.9, f"{id_} costs {saving_ms}")
+        yield Finding(id_, "medium", saving_ms, 0.9, f"{id_} costs {saving_ms}", cause=id_)
 
     return Rule(id_, check, parts=parts)
 

@@ -28,6 +28,11 @@ test("a symptom is below the first of its causes", () => {
   );
 });
 
+test("of several findings of one rule the first is the cause", () => {
+  const parts = [finding("part", 4), finding("part", 1)];
+  assert.equal(drawn([...parts, finding("idle", 6, "part")]), "part(idle) part");
+});
+
 test("causes of causes make levels, and a cause that was not found makes none", () => {
   const chain = [finding("a", 1, "b"), finding("b", 2, "c"), finding("c", 3, "gone")];
   assert.equal(drawn(chain), "c(b(a))");

@@ -18,7 +18,8 @@ export interface Branch<F extends FindingLike> {
  * below the first of them.
  */
 export function causeTree<F extends FindingLike>(findings: readonly F[]): Branch<F>[] {
-  const order = new Map(findings.map((finding, place) => [finding.rule, place]));
+  // Of several findings of a rule the first is the cause.
+  const order = new Map(findings.map(({ rule }, place) => [rule, place] as const).reverse());
   const parents = findings.map((finding) => {
     const causes = finding.explained_by.flatMap((rule) => order.get(rule) ?? []);
     return causes.length > 0 ? Math.min(...causes) : -1;
