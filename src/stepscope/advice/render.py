@@ -321,9 +321,11 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
     is_one = low >= thresholds()["nearly"] * high or (
         whole_ms and low < thresholds()["noise"] * whole_ms
     )
-    part_ms = finding.measured.get("part_ms")
+    part_ms = float(finding.measured.get("part_ms") or high)
     # Neighbours that may go with a part are no promise: a reader would take them for its own time.
-    is_open = not is_one and part_ms and high > float(part_ms)
+    is_open = not is_one and high > part_ms
+    if is_open and finding.severity == "info":  # nor is anything where no change is known
+        is_one, is_open, high = True, False, part_ms
     low, high = (high, high) if is_one else (low, low) if is_open else (low, high)
     amount = _between(roughly(low), roughly(high))
     if whole_ms:

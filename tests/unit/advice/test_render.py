@@ -47,10 +47,12 @@ def test_saving_is_one_range_with_one_unit(
     assert rendered(finding).saving_text == text
 
 
-def test_a_range_beyond_the_part_itself_is_printed_by_its_lower_end() -> None:
+def test_a_range_beyond_the_part_itself_is_printed_by_one_end() -> None:
     wide = replace(MAP, saving_low_ms=0.5, saving_ms=1.0, saving_high_ms=5.8)
     small = replace(wide, measured={**MAP.measured, "part_ms": 0.7})
     assert rendered(small).saving_text == "saves ≥500 µs (5 %)"
+    no_change = replace(small, severity="info")
+    assert rendered(no_change).saving_text == "could save up to 700 µs (7 %)"
     large = replace(wide, measured={**MAP.measured, "part_ms": 5.8})
     assert rendered(large).saving_text == "saves 500 µs – 5.8 ms (5–58 %)"
 
