@@ -1,7 +1,7 @@
 """A recording's summary: at most fifteen lines, for the terminal of the recorded program.
 
-``stepscope show`` and ``stepscope advise`` compute the diagnosis in processes of their own, so the
-program's memory and threads are not affected; an error there costs only their lines.
+``stepscope show`` computes the diagnosis in a process of its own, so the program's memory and
+threads are not affected; an error there costs only its lines.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from stepscope.capture.file.compact import child_environment
@@ -21,7 +20,8 @@ from stepscope.capture.result import Capture
 from stepscope.quantities import size_words, time_words
 
 MAX_LINES: Final = 15
-_DIAGNOSIS_SECONDS: Final = 60.0
+#: The diagnosis may take this long; the program has ended, or waits.
+DIAGNOSIS_SECONDS: Final = 60.0
 _WIDTH: Final = 100
 _FINDINGS: Final = 3
 # An undisturbed step is shown if it is shorter than this share of the recorded one.
@@ -30,14 +30,19 @@ _UNDISTURBED_FRAC: Final = 0.95
 _SENTENCE: Final = re.compile(r"(?<!^  \d)[.!?](?= )")
 
 
-def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[str]:
-    """The lines: place, contents, warnings, and what limits the program.
+def summary(capture: Capture) -> list[str]:
+    """The lines: place, contents, warnings, what limits the program, and what to change first.
 
     Args:
         capture: A finished recording.
-        diagnose: Whether to have it analysed, which takes a second or more.
-        run: The folder to analyse, where the recording is one of several in it.
     """
+    lines = contents(capture)
+    overview = _overview(capture.path) if capture.path and capture.events else {}
+    return lines + diagnosis(capture, overview, MAX_LINES - len(lines))
+
+
+def contents(capture: Capture) -> list[str]:
+    """What was recorded, and where it is."""
     if not capture.path:
         return ["Stepscope kept no recording."]
     counts = ", ".join(f"{name} {events:,}" for name, events in capture.counts.items())
@@ -52,17 +57,27 @@ def summary(capture: Capture, *, diagnose: bool = True, run: str = "") -> list[s
     lines += [f"  ! {note.message}" for note in said[:4]]
     if len(said) > 4:
         lines.append(f"  ! and {len(said) - 4} more (Capture.warnings)")
-    told = list[str]()
-    if diagnose and capture.events:
-        path, until = run or capture.path, time.monotonic() + _DIAGNOSIS_SECONDS
-        # One after the other: each holds the recording, beside a program that may fill the memory.
-        lines += _limit(_answer(("show", "overview_page", path), until))
-        told = _first_findings(_answer(("advise", path), until))
-        lines += told
+    return [_cut(line) for line in lines]
+
+
+def diagnosis(
+    capture: Capture, overview: Mapping[str, Any], room: int = MAX_LINES - 2
+) -> list[str]:
+    """What limits the program, what to change first, and how to go on.
+
+    Args:
+        capture: A finished recording.
+        overview: The result of ``overview_page`` as JSON; empty if there is none.
+        room: The most lines.
+    """
+    if not capture.path:
+        return []
+    findings = _first_findings(overview)
     folder = shlex.quote(_run_folder(capture.path))
-    more = [f"  stepscope advise {folder}"] if told else []
+    more = [f"  stepscope advise {folder}"] if findings else []
     more.append(f"  stepscope serve {folder}")
-    return [_cut(line) for line in lines[: MAX_LINES - len(more)] + more]
+    lines = [*_limit(overview), *findings][: room - len(more)]
+    return [_cut(line) for line in lines + more]
 
 
 def print_summary(capture: Capture) -> None:
@@ -70,7 +85,7 @@ def print_summary(capture: Capture) -> None:
     print("\n" + "\n".join(summary(capture)), file=sys.stderr, flush=True)
 
 
-def _limit(overview: dict[str, Any]) -> list[str]:
+def _limit(overview: Mapping[str, Any]) -> list[str]:
     """What limits the steps; none where that is not known."""
     if "headline" not in overview:
         return []
@@ -106,25 +121,25 @@ def _price(steps: dict[str, Any], mean_ms: float) -> list[str]:
     return [text]
 
 
-def _first_findings(advice: dict[str, Any]) -> list[str]:
+def _first_findings(overview: Mapping[str, Any]) -> list[str]:
     """What to change first: the findings that ``stepscope advise`` begins with."""
-    listed = (advice.get("findings") or [])[:_FINDINGS]
+    listed = (overview.get("findings") or [])[:_FINDINGS]
     return [
         f"  {number}. {one.get('title') or one.get('message', '')}"
         for number, one in enumerate(listed, 1)
     ]
 
 
-def _answer(words: Sequence[str], until: float) -> dict[str, Any]:
-    """The JSON of one of our commands; {} of one that failed, or had not ended by then."""
+def _overview(path: str) -> dict[str, Any]:
+    """The overview as JSON; {} if computing it failed, or took too long."""
     if not sys.executable:
         return {}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "stepscope", *words, "--format", "json"],
+            [sys.executable, "-m", "stepscope", "show", "overview_page", path, "--format", "json"],
             capture_output=True,
             env=child_environment(),
-            timeout=max(until - time.monotonic(), 0.0),
+            timeout=DIAGNOSIS_SECONDS,
             check=False,
         )
         found = json.loads(done.stdout)

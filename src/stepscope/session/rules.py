@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice import RULES
 from stepscope.advice.results import Results
+from stepscope.analysis import TOOLS
 from stepscope.registry import Answer, Rule
 
 if TYPE_CHECKING:
@@ -55,6 +56,15 @@ def added_rules() -> tuple[Rule, ...]:
 def tools_read(rules: Iterable[Rule]) -> frozenset[str]:
     """Ids of the tools whose results some rules read."""
     return frozenset(name for rule in rules for name in rule.reads)
+
+
+def import_diagnosis() -> None:
+    """Import the rules and the tools that they read, before somebody waits for the findings.
+
+    That takes longer than analysing most recordings.
+    """
+    for tool in sorted(tools_read(all_rules()) & set(TOOLS.ids)):
+        TOOLS.find(tool)
 
 
 def _some_package_adds() -> bool:

@@ -27,19 +27,16 @@ def capture(**more: Any) -> Capture:
     return Capture(**{**facts, **more})
 
 
-def answer(
-    monkeypatch: pytest.MonkeyPatch, overview: object, advice: object = None, code: int = 0
-) -> None:
+def answer(monkeypatch: pytest.MonkeyPatch, overview: object, code: int = 0) -> None:
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
-        said = overview if "overview_page" in command else advice
-        return subprocess.CompletedProcess(command, code, json.dumps(said).encode())
+        return subprocess.CompletedProcess(command, code, json.dumps(overview).encode())
 
     monkeypatch.setattr(subprocess, "run", run)
 
 
 def test_facts_the_path_in_full_and_how_to_look_at_it() -> None:
-    assert summary(capture(), diagnose=False) == [
-        "Stepscope recorded 3.2 s: 1,234 events, 2.3 MiB (jax 1,234)",
+    assert summary(capture(events=0)) == [
+        "Stepscope recorded 3.2 s: 0 events, 2.3 MiB (jax 1,234)",
         f"  {PATH}",
         f"  stepscope serve {PATH.partition('/plugins')[0]}",
     ]
@@ -47,23 +44,22 @@ def test_facts_the_path_in_full_and_how_to_look_at_it() -> None:
 
 def test_the_command_can_be_copied_whatever_the_folder_is_called() -> None:
     path = "/my logs/plugins/profile/run/host.xplane.pb"
-    assert summary(capture(path=path), diagnose=False)[-1] == "  stepscope serve '/my logs'"
+    assert summary(capture(path=path, events=0))[-1] == "  stepscope serve '/my logs'"
 
 
 OVERVIEW = {
     "headline": "Bound by input.",
     "steps": {"count": 8, "source": "markers", "time_ms": {"mean": 20.0}},
     "breakdown_ms": {"input": 15.0, "host_compute": 4.0, "other": 1.0, "output": 0.0},
-    "findings": [{"message": "of the overview alone"}],
 }
 
 
-def test_the_limit_is_the_overviews_and_what_to_change_that_of_the_advice(
+def test_limit_and_first_findings_are_those_of_the_overview(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A person who asks ``stepscope advise`` next reads the same first finding."""
     findings = [{"title": f"Title {n}", "message": f"Do {n}"} for n in range(4)]
-    answer(monkeypatch, OVERVIEW, {"findings": [{"title": "", "message": "Untitled"}, *findings]})
+    findings = [{"title": "", "message": "Untitled"}, *findings]
+    answer(monkeypatch, OVERVIEW | {"findings": findings})
     lines = summary(capture())
     assert lines[2:8] == [
         "  Bound by input.",
@@ -95,7 +91,8 @@ def test_the_price_of_the_recording_is_told(
 
 def test_it_is_never_longer_than_fifteen_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(
-        monkeypatch, {**OVERVIEW, "headline": "x" * 300}, {"findings": [{"title": "y" * 300}] * 9}
+        monkeypatch,
+        OVERVIEW | {"headline": "x" * 300, "findings": [{"title": "y" * 300}] * 9},
     )
     lines = summary(capture(warnings=NOTES, finished_by="budget"))
     assert len(lines) <= MAX_LINES
@@ -119,7 +116,7 @@ def test_it_is_never_longer_than_fifteen_lines(monkeypatch: pytest.MonkeyPatch) 
 def test_a_long_line_ends_with_a_sentence_or_at_a_word(
     monkeypatch: pytest.MonkeyPatch, headline: str, said: str
 ) -> None:
-    answer(monkeypatch, {"headline": headline}, {"findings": [{"title": headline}]})
+    answer(monkeypatch, {"headline": headline, "findings": [{"title": headline}]})
     lines = summary(capture())
     assert lines[2] == f"  {said}"
     assert lines[3].startswith("  1. ") and len(lines[3]) > 50
@@ -129,15 +126,15 @@ def test_a_long_line_ends_with_a_sentence_or_at_a_word(
 def test_a_diagnosis_that_fails_costs_its_lines_only(
     monkeypatch: pytest.MonkeyPatch, found: object
 ) -> None:
-    answer(monkeypatch, found, found)
+    answer(monkeypatch, found)
     assert summary(capture())[1] == f"  {PATH}"
-    answer(monkeypatch, {"headline": "never"}, {"findings": [{"title": "never"}]}, code=1)
+    answer(monkeypatch, {"headline": "never", "findings": [{"title": "never"}]}, code=1)
     assert "never" not in "".join(summary(capture()))
 
 
 def test_one_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Real processes: a program that has ended waits for neither."""
-    monkeypatch.setattr("stepscope.capture.summary._DIAGNOSIS_SECONDS", 0.0)
+    """A real process: a program that has ended does not wait for it."""
+    monkeypatch.setattr("stepscope.capture.summary.DIAGNOSIS_SECONDS", 0.0)
     assert len(summary(capture())) == 3
 
 

@@ -32,12 +32,14 @@ print(json.dumps({
 
 
 SERVING = """
-import sys, threading
+import sys, threading, time
 from stepscope.surfaces.http.server import Server
 from stepscope.surfaces.http.settings import Settings
 with Server(sys.argv[1], Settings(port=0)):
     for thread in threading.enumerate():
         if thread.name == "stepscope-open":
+            while thread.ident is None:  # listed before it runs
+                time.sleep(0.001)
             thread.join()
     assert "stepscope.analysis.step_account" in sys.modules, "the first page would wait for it"
 """

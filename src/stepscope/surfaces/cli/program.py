@@ -9,18 +9,23 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from stepscope.capture.file import logdir as places
 from stepscope.capture.launch.dry_run import LEVELS, Measured, price_list
 from stepscope.capture.launch.instructions import Instructions, environment_for
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.result import Capture
-from stepscope.capture.summary import summary
+from stepscope.capture.summary import DIAGNOSIS_SECONDS, contents, diagnosis
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.urls import is_url
+
+if TYPE_CHECKING:
+    from stepscope.session import Session
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -53,10 +58,11 @@ def record_program(
         )
         process = _started(command, environment_for(instructions, os.environ))
         with process, _handed_on(process):
+            if not quiet:
+                threading.Thread(target=_import_diagnosis, daemon=True).start()
             code = process.wait()
         if not quiet:
-            for line in _told(instructions, told):
-                print(line, file=sys.stderr)
+            _print_summary(instructions, told)
     return 128 - code if code < 0 else code
 
 
@@ -167,10 +173,16 @@ def _absolute(logdir: str) -> str:
     return logdir if is_url(logdir) else str(Path(logdir).expanduser().absolute())
 
 
-def _told(instructions: Instructions, told: Path) -> list[str]:
-    """What was recorded; looked for where it should be, then where processes wrote it."""
+def _import_diagnosis() -> None:
+    """Prepare the answer while the program does its own imports."""
+    from stepscope.session.rules import import_diagnosis
+
+    import_diagnosis()
+
+
+def _print_summary(instructions: Instructions, told: Path) -> None:
+    """Print what was recorded, and as soon as it is known what to change."""
     from stepscope.session import open
-    from stepscope.tables.recording.environment import environment
 
     folder = places.run_folder(instructions.logdir, instructions.run)
     written = told.read_text("utf-8").splitlines() if told.is_file() else []
@@ -178,20 +190,45 @@ def _told(instructions: Instructions, told: Path) -> list[str]:
         folder = str(Path(written[0]).parent)  # the disk refused it: it was kept elsewhere
     try:
         with open(folder) as session:
-            hosts = session.profile.hosts
-            first = session.files[0]
-            size = sum(each.size_bytes for each in session.files)
-            events = sum(len(host.space.events) for host in hosts)
-            longest = max((environment(host).duration_ps for host in hosts), default=0)
+            capture = _capture(session)
+            lines = contents(capture)
+            if len(session.profile.hosts) > 1:
+                lines.insert(1, f"  {len(session.profile.hosts)} processes in {folder}")
+            _print(lines)
+            _print(diagnosis(capture, _overview(session) if capture.events else {}))
     except StepscopeError as error:
-        return [
-            "Stepscope recorded nothing: no process of this program wrote a recording.",
-            f"  {error.what}",
-            "  Is it Python, started without -I, -E or -S? Did it say above why not?",
-        ]
-    capture = Capture(first.path, size, events, longest / 1e12)
-    is_job = len(hosts) > 1
-    lines = summary(capture, run=folder if is_job else "")
-    if is_job:
-        lines.insert(1, f"  {len(hosts)} processes in {folder}")
-    return lines
+        _print(
+            [
+                "Stepscope recorded nothing: no process of this program wrote a recording.",
+                f"  {error.what}",
+                "  Is it Python, started without -I, -E or -S? Did it say above why not?",
+            ]
+        )
+
+
+def _print(lines: Sequence[str]) -> None:
+    print("\n".join(lines), file=sys.stderr, flush=True)
+
+
+def _capture(session: Session) -> Capture:
+    from stepscope.tables.recording.environment import environment
+
+    hosts = session.profile.hosts
+    size = sum(each.size_bytes for each in session.files)
+    events = sum(len(host.space.events) for host in hosts)
+    longest = max((environment(host).duration_ps for host in hosts), default=0)
+    return Capture(session.files[0].path, size, events, longest / 1e12)
+
+
+def _overview(session: Session) -> dict[str, Any]:
+    """The overview as JSON; {} if it cannot be computed soon: the program's exit code waits."""
+    found = dict[str, Any]()
+
+    def compute() -> None:
+        with suppress(Exception):  # costs only its lines; `stepscope advise` shows the error
+            found.update(session.overview_page().to_dict())
+
+    thread = threading.Thread(target=compute, daemon=True)
+    thread.start()
+    thread.join(DIAGNOSIS_SECONDS)
+    return dict(found)

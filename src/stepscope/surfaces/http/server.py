@@ -152,15 +152,12 @@ class Server:
         self.close()
 
     def _warm(self) -> None:
-        from stepscope.analysis import TOOLS
-        from stepscope.session.rules import all_rules, tools_read
+        from stepscope.session.rules import import_diagnosis
 
         try:
             self.workspace.load()
-            # The first page has the findings. Their modules take longer to import than most
-            # recordings to analyse, and a browser takes as long to ask.
-            for tool in sorted(tools_read(all_rules()) & set(TOOLS.ids)):
-                TOOLS.find(tool)
+            # The first page has the findings, and a browser takes a while to ask for it.
+            import_diagnosis()
         except StepscopeError:
             pass  # the page asks again and shows the reason
         except Exception as error:  # nobody joins this thread; unlogged, it would be lost
