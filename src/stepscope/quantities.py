@@ -60,12 +60,20 @@ def with_minus(text: str) -> str:
 
 
 def signed_percent(fraction: float) -> str:
-    """Return a change as a share, with its sign: "−36.9%"."""
-    return with_minus(f"{fraction:+.1%}")
+    """Return a change as a share, with its sign: "−36.9 %"."""
+    return with_minus(f"{100 * fraction:+.1f} %")
+
+
+def share_words(fraction: float, digits: int = 0) -> str:
+    """Return a fraction 0–1 in a sentence: "12 %", "<1 %"; "" where it is unknown."""
+    if math.isnan(fraction):
+        return ""
+    least = 10.0**-digits
+    return f"<{least:g} %" if 0 < 100 * fraction < least else f"{100 * fraction:.{digits}f} %"
 
 
 def percent(fraction: float | None) -> str:
-    """A fraction 0–1 as per cent: "12.3%"."""
+    """A fraction 0–1 as per cent in a table: "12.3%"."""
     return NOT_AVAILABLE if fraction is None or math.isnan(fraction) else f"{fraction * 100:.1f}%"
 
 

@@ -342,7 +342,7 @@ class Finding:
         saving_per: Base of the saving: "step", or "recording" if no step was found.
         assumption: Assumption behind the range of savings.
         no_saving: Reason for an unknown saving.
-        saving_text: Saving in words: "Saves 3.1 to 3.6 ms per step (15 to 17%)".
+        saving_text: Saving in words: "saves 3.1–3.6 ms (15–17 %)".
         likelihood: The confidence in a word: "likely" (from 0.8 on), "possible" or "doubtful".
         measured: Numbers that the finding rests on; names end in their unit.
         threshold: When the rule fires.

@@ -12,7 +12,7 @@ from stepscope.advice.catalogue import CauseEntry, causes, entries, texts, thres
 from stepscope.advice.results import Results
 from stepscope.advice.step_time import StepTime
 from stepscope.field_names import label_of, suffix_of
-from stepscope.quantities import roughly, size_words, time_words, written_out
+from stepscope.quantities import roughly, share_words, size_words, time_words, written_out
 from stepscope.registry import ChangeClass, Silence, Unknown
 from stepscope.result import Finding, Place, Ref, Result, columns_of, tables_of
 from stepscope.verdicts.sentences import chosen, key_of
@@ -53,7 +53,7 @@ def worded(name: str, value: Value) -> str:
     if name.endswith("_us"):
         return time_words(value / 1000)
     if name.endswith("_frac"):
-        return percent(value)
+        return share_words(value)
     if name.endswith("_bytes") or name.startswith("bytes_"):
         return size_words(value)
     return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:.3g}"
@@ -68,14 +68,7 @@ def _shortened(text: str, length: int) -> str:
 
 def listed(shares: Iterable[tuple[str, float]]) -> str:
     """Return names with their shares: "DecodeJpeg 76 %, Cast 20 %"."""
-    return _LIST.join(f"{name} {percent(share)}" for name, share in shares)
-
-
-def percent(frac: float) -> str:
-    """Return a share in per cent; "" where it is unknown."""
-    if frac != frac:
-        return ""
-    return "<1 %" if 0 < frac < 0.01 else f"{100 * frac:.0f} %"
+    return _LIST.join(f"{name} {share_words(share)}" for name, share in shares)
 
 
 def brief_place(function: str, file: str, line: int | None) -> str:
@@ -160,7 +153,7 @@ def facts_of(finding: Finding, time: StepTime) -> dict[str, Value]:
     return {
         "step": None if whole_ms is None else time_words(whole_ms),
         "time": None if cost_ms is None else time_words(cost_ms),
-        "share": None if cost_ms is None or not whole_ms else percent(cost_ms / whole_ms),
+        "share": None if cost_ms is None or not whole_ms else share_words(cost_ms / whole_ms),
         **base_words(is_recording=finding.saving_per == "recording"),
         "function": place.function,
         "call": place.call,
@@ -329,7 +322,7 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
     low, high = (high, high) if is_one else (low, low) if is_open else (low, high)
     amount = _between(roughly(low), roughly(high))
     if whole_ms:
-        shares = (percent(min(one / whole_ms, 1.0)) for one in (low, high))
+        shares = (share_words(min(one / whole_ms, 1.0)) for one in (low, high))
         amount += f" ({_between(*shares)})"
     if is_open:
         amount = _filled(label["at_least"], {"amount": amount})

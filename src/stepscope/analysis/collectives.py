@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
+from stepscope.quantities import share_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
 from stepscope.tables.collectives.exchanges import ExchangeKind, Exchanges, exchanges
@@ -163,14 +164,14 @@ def _headline(
     text = f"Each device spends {time:.2f} ms in collectives"
     if not isnan(exposed):
         share = exposed / time if time else 0.0
-        text += f", {share:.0%} of it with nothing computing"
+        text += f", {share_words(share)} of it with nothing computing"
     caused = [row["caused_wait_ms"] or 0.0 for row in workers.rows()]
     if not sum(caused):
         return f"{text}."
     host, device = found.workers[caused.index(max(caused))]
     return (
-        f"{text}; {wait:.2f} ms is waiting, and {max(caused) / sum(caused):.0%} of all waiting is "
-        f"for {host} {device}."
+        f"{text}; {wait:.2f} ms is waiting, and {share_words(max(caused) / sum(caused))} of "
+        f"all waiting is for {host} {device}."
     )
 
 

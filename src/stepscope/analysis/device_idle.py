@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from stepscope import how_to_record
+from stepscope.quantities import share_words
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.core.profile import Host, Profile
@@ -308,7 +309,7 @@ def _headline(profile: Profile, idle_frac: float, causes: Table[CauseRow]) -> st
     first = next(causes.records(), None)
     why = f", mostly {first.label}" if first and first.idle_ms else ""
     why = why if why.endswith(LABELS["python"]) else why.lower()
-    return f"Devices are idle {idle_frac:.1%} of the {base}{why}."
+    return f"Devices are idle {share_words(idle_frac, 1)} of the {base}{why}."
 
 
 def _mean(found: Idle, per_device_ps: list[int]) -> float:

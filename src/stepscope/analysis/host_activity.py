@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from stepscope import how_to_record
-from stepscope.quantities import time_words
+from stepscope.quantities import share_words, time_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
@@ -351,7 +351,7 @@ def _headline(step_ms: float, input_ms: float, idle_ms: float, *, is_window: boo
         else f"of each {time_words(step_ms)} step"
     )
     found = [
-        f"{what} {time_words(time)} ({time / step_ms:.0%})"
+        f"{what} {time_words(time)} ({share_words(time / step_ms)})"
         for what, time in (("waits for input for", input_ms), ("does something else for", idle_ms))
         if time >= _NAMED_FRAC * step_ms
     ]

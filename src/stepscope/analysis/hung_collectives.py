@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import numpy as np
 
 from stepscope import how_to_record
+from stepscope.quantities import share_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.calls import (
@@ -171,7 +172,8 @@ def _nothing_stuck(found: GroupCalls, waiting: list[Stuck], late: Lateness) -> s
         return f"{done}."
     worker = int(late.late_ns.argmax())
     return (
-        f"{done}; {found.label(worker)} was last in {late.last[worker] / late.compared:.0%} of "
+        f"{done}; {found.label(worker)} was last in "
+        f"{share_words(late.last[worker] / late.compared)} of "
         f"{_count(late.compared, 'collective')}, {late.late_ns[worker] / _NS_PER_MS:,.1f} ms after "
         "the middle rank in total."
     )

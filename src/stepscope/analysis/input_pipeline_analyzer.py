@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64
+from stepscope.quantities import share_words
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
 from stepscope.tables.core.devices import devices
@@ -400,17 +401,17 @@ def _headline(
         return "No step was found, so the share of time spent waiting for input is unknown."
     if copies and verdict != "not_input_bound":
         return (
-            f"Copies to the devices, which count as waiting for input, take {frac:.1%} "
+            f"Copies to the devices, which count as waiting for input, take {share_words(frac, 1)} "
             "of step time."
         )
-    share = f"{frac:.1%} of step time is spent waiting for input"
+    share = f"{share_words(frac, 1)} of step time is spent waiting for input"
     if verdict == "not_input_bound":
         return f"Not input-bound: {share}."
     degree = "Highly" if verdict == "highly_input_bound" else "Moderately"
     largest = max(breakdown, key=lambda one: one.self_time_ms)
     where = ""
     if largest.self_time_frac:
-        share_of_host = f"{largest.self_time_frac:.0%}"
+        share_of_host = share_words(largest.self_time_frac)
         whole = "All" if share_of_host == "100%" else f"Most ({share_of_host})"
         where = f" {whole} of the host's input time is " + (
             f"{largest.category[0].lower()}{largest.category[1:]}."

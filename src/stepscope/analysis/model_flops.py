@@ -12,6 +12,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
+from stepscope.quantities import share_words
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms, us
 from stepscope.schema.numbers import as_integer
@@ -396,8 +397,9 @@ def _diagnostics(
         found.append(Diagnostic("at-most", "info", text))
     if used.known_frac < 0.95:
         text = (
-            f"FLOPs are known for {used.known_frac:.0%} of the devices' time: the rest has no op, "
-            "no shapes or an op whose cost does not follow from them. It counts as 0."
+            f"FLOPs are known for {share_words(used.known_frac)} of the devices' time: the "
+            "rest has no op, no shapes or an op whose cost does not follow from them. "
+            "It counts as 0."
         )
         found.append(Diagnostic("cost-unknown", "info", text))
     return tuple(found)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 
 from stepscope import how_to_record
+from stepscope.quantities import share_words
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Profile
@@ -199,8 +200,8 @@ def _headline(root: Node, idle_frac: float, idle_of: str, *, is_cpu: bool) -> st
     if first is None or not root.time_ps:
         return "No op ran on a device."
     busy_frac = first.time_ps / root.time_ps
-    share = f"{busy_frac:.1%}"
-    idle = f"{idle_frac:.1%} of {idle_of}"
+    share = share_words(busy_frac, 1)
+    idle = f"{share_words(idle_frac, 1)} of {idle_of}"
     if not idle_frac > 0:
         return f"{share} of the time goes to {_said(first)}."
     if idle_frac > busy_frac:

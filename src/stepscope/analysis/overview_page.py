@@ -11,7 +11,7 @@ import numpy as np
 
 from stepscope.columns.space import F64
 from stepscope.errors import UsageError
-from stepscope.quantities import time_words
+from stepscope.quantities import share_words, time_words
 from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Finding, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
@@ -378,7 +378,7 @@ def _python(profile: Profile, found: SessionSteps | None) -> str:
     first = max(functions, key=lambda one: one.self_ps)
     share = first.self_ps / max(int(found.duration_ps[found.kept].sum()), 1)
     file = re.split(r"[/\\]", first.file)[-1]
-    return f"{first.function} ({file}:{first.line}) takes {share:.0%}"
+    return f"{first.function} ({file}:{first.line}) takes {share_words(share)}"
 
 
 def _is_memory_alone(host: Host) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
 from stepscope.formats.python_frames import short_path
-from stepscope.quantities import time_words
+from stepscope.quantities import share_words, time_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.profile import Host, Profile
@@ -169,7 +169,9 @@ def startup(profile: Profile, options: Options = Options()) -> Startup:
 def _headline(found: Start) -> str:
     whole = found.end - found.begin
     largest = [part for part in found.parts if part.time >= _LEAST_FRAC * whole][:_NAMED]
-    causes = ", ".join(f"{_words(part)} {part.time / max(whole, 1):.0%}" for part in largest)
+    causes = ", ".join(
+        f"{_words(part)} {share_words(part.time / max(whole, 1))}" for part in largest
+    )
     until = {
         "first step": "from exec to the first steady step"
         if found.steady is not None
@@ -265,8 +267,8 @@ def _diagnostics(found: Start) -> Iterator[Diagnostic]:
         yield Diagnostic("no-first-step", "info", text)
     if found.attributed < _ATTRIBUTED_FRAC:
         text = (
-            f"{1 - found.attributed:.0%} of the start are gaps: the main thread waited for "
-            "something that the system does not report."
+            f"{share_words(1 - found.attributed)} of the start are gaps: the main thread "
+            "waited for something that the system does not report."
         )
         yield Diagnostic("start-gaps", "info", text)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeVar
 import numpy as np
 
 from stepscope import how_to_record
-from stepscope.quantities import time_words, written_out
+from stepscope.quantities import share_words, time_words, written_out
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
@@ -431,7 +431,7 @@ def _headline(made: list[grouping.Part], step_ps: float, steps: HostSteps) -> st
     length = time_words(ms(step_ps))
     whole = f"the {length} recorded" if steps.markers.is_window else f"each {length} step"
     takes = f"{part_words(first.kind, first.name)} take{'' if first.kind in MANY else 's'}"
-    return written_out(f"{takes} {share:.0%} of {whole}.")
+    return written_out(f"{takes} {share_words(share)} of {whole}.")
 
 
 _NOT_PLAYED = WhatIf(nan, nan, nan)

@@ -12,7 +12,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns import median
 from stepscope.columns.space import F64, I64
-from stepscope.quantities import time_words
+from stepscope.quantities import share_words, time_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table
 from stepscope.tables.core.profile import Profile
@@ -150,7 +150,7 @@ def _headline(
     way = "slower" if delta > 0 else "faster"
     cause = _moved_with(log, change)
     return (
-        f"{text}; {abs(delta):.0%} {way} since step {_number(log, change.step):,}{whose}"
+        f"{text}; {share_words(abs(delta))} {way} since step {_number(log, change.step):,}{whose}"
         f"{f', with {cause}' if cause else ''}."
     )
 

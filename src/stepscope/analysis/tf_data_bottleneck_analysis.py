@@ -11,7 +11,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
-from stepscope.quantities import time_words
+from stepscope.quantities import share_words, time_words
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Host, Profile
@@ -352,21 +352,22 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
     latency = us(int(slowest.waiting.duration_ps.max()))
     if bottleneck is not None:
         felt = found[0].waiting.felt_frac
-        part = f" Device work hides part of it: input costs {felt:.0%} of each step."
+        part = f" Device work hides part of it: input costs {share_words(felt)} of each step."
         hidden = part if felt < bottleneck.wait_frac else ""
         return (
-            f"Input-bound: the program spends {bottleneck.wait_frac:.0%} of its time waiting for "
+            f"Input-bound: the program spends {share_words(bottleneck.wait_frac)} of its time "
+            "waiting for "
             f"pipeline {bottleneck.pipeline} of host {bottleneck.host}.{hidden}",
             f"The bottleneck is {bottleneck.iterator} ({bottleneck.long_name}): "
             f"{time_words(bottleneck.self_time_us / 1e3)} of each call, "
-            f"{bottleneck.self_time_frac:.0%} of the wait.",
+            f"{share_words(bottleneck.self_time_frac)} of the wait.",
         )
     if latency <= us(SLOW_PS):
         return (
             f"Healthy: no call of {count} took longer than {us(SLOW_PS):.0f} µs. If training is "
             "input-bound nevertheless, look at the other workers.",
         )
-    up_to, share = time_words(latency / 1e3), f"{slowest.waiting.wait_frac:.1%}"
+    up_to, share = time_words(latency / 1e3), share_words(slowest.waiting.wait_frac, 1)
     return (
         f"Healthy: there are slow calls in {count} (up to {up_to}), but waiting takes only {share} "
         "of the program's time or is hidden behind the devices' work.",

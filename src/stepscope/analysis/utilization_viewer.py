@@ -8,6 +8,7 @@ from math import isnan, nan
 from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
+from stepscope.quantities import share_words
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile
@@ -314,14 +315,16 @@ def _headline(units: list[dict[str, Any]], chips: list[dict[str, Any]]) -> str:
     if not units or isnan(units[0]["utilization_frac"]):
         return "No unit can be compared with its peak: the counters of its cycles are absent."
     first = units[0]
-    said = f"{first['unit']} is the busiest unit, at {first['utilization_frac']:.1%} of its peak"
+    used = share_words(first["utilization_frac"], 1)
+    said = f"{first['unit']} is the busiest unit, at {used} of its peak"
     if len(chips) == 1:
-        others = [f"{one['unit']} {one['utilization_frac']:.1%}" for one in units[1:3]]
+        others = [f"{one['unit']} {share_words(one['utilization_frac'], 1)}" for one in units[1:3]]
         return f"{said}; next are {' and '.join(others)}." if others else f"{said}."
     same = sum(row["busiest"] == first["unit"] for row in chips)
     least, most = first["least_frac"], first["most_frac"]
     return (
-        f"{said} over {len(chips)} chips (readings from {least:.1%} to {most:.1%}); it is the "
+        f"{said} over {len(chips)} chips (readings from {share_words(least, 1)} to "
+        f"{share_words(most, 1)}); it is the "
         f"busiest of {'each' if same == len(chips) else f'{same} of them'}."
     )
 
@@ -373,8 +376,8 @@ def _diagnostics(
     skipped = _frac(one for one in everything if one.reached.measure.unit == SKIPPED)
     if skipped >= _THROTTLED_FRAC:
         message = (
-            f"The chips' clocks skipped {skipped:.1%} of their cycles, in which no unit could "
-            "work: without throttling all could have done more."
+            f"The chips' clocks skipped {share_words(skipped, 1)} of their cycles, in which no "
+            "unit could work: without throttling all could have done more."
         )
         found.append(Diagnostic("clock-throttled", "warning", message))
     return tuple(found)

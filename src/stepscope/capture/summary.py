@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from stepscope.capture.file.compact import child_environment
 from stepscope.capture.result import Capture
-from stepscope.quantities import size_words, time_words
+from stepscope.quantities import share_words, size_words, time_words
 
 MAX_LINES: Final = 15
 #: The diagnosis may take this long; the program has ended, or waits.
@@ -100,7 +100,7 @@ def _limit(overview: Mapping[str, Any]) -> list[str]:
         parts = overview.get("breakdown_ms") or {}
         largest = sorted(parts.items(), key=lambda part: -(part[1] or 0))[:3]
         shares = [
-            f"{name.replace('_', ' ')} {value / mean:.0%}"
+            f"{name.replace('_', ' ')} {share_words(value / mean)}"
             for name, value in largest
             if value and mean
         ]
@@ -115,7 +115,8 @@ def _price(steps: dict[str, Any], mean_ms: float) -> list[str]:
     cost, undisturbed = steps.get("recording_cost_frac"), steps.get("undisturbed_ms")
     if cost is None:
         return []
-    text = f"  recorded {steps.get('recorded_frac', 1.0):.0%} of the time, at a cost of {cost:.0%}"
+    recorded = share_words(steps.get("recorded_frac", 1.0))
+    text = f"  recorded {recorded} of the time, at a cost of {share_words(cost)}"
     if undisturbed and undisturbed < _UNDISTURBED_FRAC * mean_ms:
         text += f"; undisturbed, a step takes {time_words(undisturbed)}"
     return [text]

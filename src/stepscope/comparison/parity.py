@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from stepscope.comparison.comparison import ParityRow
+from stepscope.quantities import share_words
 from stepscope.result import Table
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
@@ -135,7 +136,9 @@ def _batch(profile: Profile) -> str:
 
 def _precision(before: Profile, after: Profile) -> _Property:
     shares = [_share_16(session_steps(one)) for one in (before, after)]
-    words = [UNKNOWN if one is None else f"{one:.0%} in 16 bits or fewer" for one in shares]
+    words = [
+        UNKNOWN if one is None else f"{share_words(one)} in 16 bits or fewer" for one in shares
+    ]
     same = None
     if shares[0] is not None and shares[1] is not None:
         same = abs(shares[0] - shares[1]) <= _PRECISION_FRAC

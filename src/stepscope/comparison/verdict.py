@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from stepscope.comparison.comparison import PartRow
-from stepscope.quantities import signed_percent, with_minus
+from stepscope.quantities import share_words, signed_percent, with_minus
 from stepscope.result import Table
 from stepscope.tables.steps.statistics import (
     CONFIDENCE,
@@ -51,9 +51,11 @@ def headline(
         )
         had = f"{counts[0]} and {counts[1]} steps, {FEWEST_STEPS} needed"
         return f"{told}: {times} ({moved}; {had}).{_changed(step_parts)}"
-    interval = f"{CONFIDENCE:.0%} interval {_signed(change.low)} to {_signed(change.high)} ms"
+    interval = (
+        f"{share_words(CONFIDENCE)} interval {_signed(change.low)} to {_signed(change.high)} ms"
+    )
     if change.outcome == "equal":
-        told = f"No change beyond ±{EQUAL_FRAC:.0%}"
+        told = f"No change beyond ±{share_words(EQUAL_FRAC)}"
         return f"{told}: {times} ({moved}; {interval}).{_changed(step_parts)}"
     if change.outcome == "unknown":
         told = "Cannot tell whether the step changed"

@@ -35,7 +35,7 @@ from stepscope.pod.saving import PodReplays
 from stepscope.pod.suspects import Search, Suspect
 from stepscope.pod.typical import Typical, typical_of
 from stepscope.pod.waves import Waves, waves_of
-from stepscope.quantities import time_words
+from stepscope.quantities import share_words, time_words
 from stepscope.result import Diagnostic, Table, ms, us
 from stepscope.summary.summary import Summary, Who
 
@@ -161,7 +161,8 @@ class _Analysis:
         costs = "costs" if first["cost_ms"] > first["error_ms"] else "may cost"
         return (
             f"{first['name']} {costs} {time_words(first['cost_ms'])} of each {time_words(step)} "
-            f"step ({first['cost_frac']:.1%}, ± {time_words(first['error_ms'])}){since}{why}. "
+            f"step ({share_words(first['cost_frac'], 1)}, ± "
+            f"{time_words(first['error_ms'])}){since}{why}. "
             f"Without it {time_words(step - first['saving_ms'])}."
         )
 

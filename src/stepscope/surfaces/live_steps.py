@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from stepscope.errors import StepscopeError
 from stepscope.formats.step_log import Chunk, chunk_of
+from stepscope.quantities import share_words
 from stepscope.schema import names
 from stepscope.tables.steps.change_points import ChangeDetector, StepTimeChange
 
@@ -296,7 +297,7 @@ def headline(processes: list[LiveProcess]) -> str:
         assert newest.change is not None
         ratio = newest.change.after / newest.change.before - 1
         way = "slower" if ratio > 0 else "faster"
-        return f"{newest.name} is {abs(ratio):.0%} {way} than it was before."
+        return f"{newest.name} is {share_words(abs(ratio))} {way} than it was before."
     return "All processes take the same time." if len(known) > 1 else "The step time is steady."
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.quantities import written_out
+from stepscope.quantities import share_words, written_out
 from stepscope.result import Diagnostic
 from stepscope.tables.ops.device_peaks import Peaks
 from stepscope.tables.ops.hlo_totals import HloTotals
@@ -29,7 +29,7 @@ def headline(program: Mapping[str, Any], device_type: str) -> str:
         return f"The program runs at {_rate_text(gflops)}; {limits}."
     bound = program["bound_by"]
     roof = "the FLOP rate" if bound == COMPUTE else f"{bound} bandwidth"
-    uses = f"{roof}, of which it uses {efficiency:.1%}."
+    uses = f"{roof}, of which it uses {share_words(efficiency, 1)}."
     if efficiency < _NEAR:
         return f"The program is far from every limit: the nearest is {uses}"
     return f"The program is limited by {uses}"
@@ -68,8 +68,8 @@ def unknown_limits(type_: str, peaks: Peaks, totals: HloTotals) -> tuple[Diagnos
             Diagnostic(
                 "cost-unknown",
                 "info",
-                f"FLOPs are unknown for ops that take {missing / totals.op_time_ps:.0%} of the "
-                "op time (ops without recorded shapes, custom calls); the program's rates "
+                f"FLOPs are unknown for ops that take {share_words(missing / totals.op_time_ps)} "
+                "of the op time (ops without recorded shapes, custom calls); the program's rates "
                 "leave them out.",
             )
         )

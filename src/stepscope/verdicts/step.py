@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stepscope.quantities import time_words, written_out
+from stepscope.quantities import share_words, time_words, written_out
 from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
 
 
@@ -109,25 +109,24 @@ def _headline(verdict: StepVerdict) -> str:
     )
     if verdict.is_copies:
         return (
-            f"Bound by copies to the devices: {share:.0%} {each} goes to moving data there."
-            + _second(verdict)
+            f"Bound by copies to the devices: {share_words(share)} {each} goes to moving "
+            "data there." + _second(verdict)
         )
     if bound_by == "input":
         return (
-            f"Input-bound: {share:.0%} {each} goes to waiting for input data (the input pipeline)."
-            + _larger(verdict)
+            f"Input-bound: {share_words(share)} {each} goes to waiting for input data "
+            "(the input pipeline)." + _larger(verdict)
         )
     if bound_by == "unknown" and verdict.python:
         return f"Only Python calls were recorded: {verdict.python} {each}."
     if bound_by == "unknown":
-        return (
-            f"The profile does not say where the time goes: {share:.0%} {each} is unaccounted for."
-        )
+        lost = f"{share_words(share)} {each}"
+        return f"The profile does not say where the time goes: {lost} is unaccounted for."
     if bound_by == "balanced":
         (first, most), (second, next_most) = _limits(verdict)[:2]
         return (
-            f"No single limit: {_part_of(verdict, first)} takes {most:.0%} {each}, "
-            f"{_part_of(verdict, second)} {next_most:.0%}."
+            f"No single limit: {_part_of(verdict, first)} takes {share_words(most)} {each}, "
+            f"{_part_of(verdict, second)} {share_words(next_most)}."
         )
     if bound_by == "host" and not verdict.has_ops:
         words = _host_cause(verdict, each).replace("Host compute takes", "Ranges and calls take")
@@ -138,16 +137,17 @@ def _headline(verdict: StepVerdict) -> str:
         rest = (breakdown["host_wait"] + breakdown["other"]) / step
         if rest > compute:
             return (
-                f"No op ran in {rest:.0%} {each}: Python, waiting, or work no recorder saw. "
-                f"Ops and the framework take {compute:.0%}."
+                f"No op ran in {share_words(rest)} {each}: Python, waiting, or work no recorder "
+                f"saw. Ops and the framework take {share_words(compute)}."
             )
-        return f"Bound by the CPU: ops and the framework take {compute:.0%} {each}." + _second(
-            verdict
+        return (
+            f"Bound by the CPU: ops and the framework take {share_words(compute)} {each}."
+            + _second(verdict)
         )
     if bound_by == "host" and not verdict.has_host:
         return (
-            f"The device runs nothing for {share:.0%} {each}; the host was not recorded, so the "
-            "reason is unknown."
+            f"The device runs nothing for {share_words(share)} {each}; the host was not "
+            "recorded, so the reason is unknown."
         ) + _second(verdict)
     if bound_by == "host":
         return _host_cause(verdict, each)
@@ -156,8 +156,8 @@ def _headline(verdict: StepVerdict) -> str:
         bound_by == "device"
         and copies > breakdown["device_compute_16"] + breakdown["device_compute_32"]
     ):
-        return f"Copies on and between devices take {copies / step:.0%} {each}."
-    return f"{_WORDS[bound_by]} {share:.0%} {each}." + _second(verdict)
+        return f"Copies on and between devices take {share_words(copies / step)} {each}."
+    return f"{_WORDS[bound_by]} {share_words(share)} {each}." + _second(verdict)
 
 
 _PARTS: dict[str, str] = {
@@ -203,8 +203,8 @@ def _host_cause(verdict: StepVerdict, each: str) -> str:
         part: verdict.breakdown_ms.get(part, 0.0) / verdict.step_ms for part in LIMITS["host"]
     }
     first = verdict.host_part
-    words = [_ON_HOST[first].format(share=f"{shares[first]:.0%}", each=each)] + [
-        words.format(share=f"{shares[part]:.0%}")
+    words = [_ON_HOST[first].format(share=f"{share_words(shares[first])}", each=each)] + [
+        words.format(share=f"{share_words(shares[part])}")
         for part, words in _MORE_ON_HOST.items()
         if part != first and shares[part] >= INPUT_SOME_FRAC
     ]
@@ -226,7 +226,7 @@ def _larger(verdict: StepVerdict) -> str:
     first, share = _limits(verdict)[0]
     if first == verdict.bound_by or share <= verdict.share_frac:
         return ""
-    return f" The largest part is {_part_of(verdict, first)}, {share:.0%}."
+    return f" The largest part is {_part_of(verdict, first)}, {share_words(share)}."
 
 
 # What a step can wait for besides what limits it, with the parts that are it.
@@ -254,5 +254,5 @@ def _second(verdict: StepVerdict) -> str:
     share, words = max(shares)
     nothing = verdict.breakdown_ms.get("other", 0.0) / verdict.step_ms
     if verdict.bound_by != "host" and nothing > max(share, _MUCH_FRAC):
-        return f" In {nothing:.0%} of it nothing that was recorded ran."
-    return f" {words} {share:.0%} as well." if share >= INPUT_SOME_FRAC else ""
+        return f" In {share_words(nothing)} of it nothing that was recorded ran."
+    return f" {words} {share_words(share)} as well." if share >= INPUT_SOME_FRAC else ""

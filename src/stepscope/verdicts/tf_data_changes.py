@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from enum import Enum
 from math import nan
 
+from stepscope.quantities import share_words
+
 _VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")
 # What a person sees of a bottleneck: fields of ``Stage``.
 SAID = (
@@ -210,8 +212,8 @@ def _of_any(stage: Stage) -> Iterator[Change]:
             "early_filter",
             stage.gain(stage.kept_frac, stage.kept_frac),
             "dataset.filter(keep).map(function)  # instead of map(function).filter(keep)",
-            f"It keeps {stage.kept_frac:.0%} of what is made now, if what it asks is known before: "
-            "a label, a name, a length.",
+            f"It keeps {share_words(stage.kept_frac)} of what is made now, if what it asks is "
+            "known before: a label, a name, a length.",
         )
     if stage.datasets >= MANY_DATASETS:
         is_below = stage.maker.startswith(f"{stage.long_name}::")
@@ -245,8 +247,8 @@ def _of_map(stage: Stage) -> Iterator[Change]:
             gain = stage.gain(1 - stage.overhead_frac * (1 - 1 / stage.elements))
             note = (
                 f"One call per batch instead of {stage.elements:.0f}: only the "
-                f"{stage.overhead_frac:.0%} of its time outside the function's ops is counted as "
-                "gain."
+                f"{share_words(stage.overhead_frac)} of its time outside the function's ops is "
+                "counted as gain."
             )
         change = "dataset.batch(n).map(function_of_a_batch)  # instead of map(...).batch(n)"
         yield Change("vectorised_map", gain, change, note)

@@ -199,7 +199,7 @@ def test_where_python_spends_the_step(open_page: Opener) -> None:
     page = open_page("#/?run=python")
     me = Person(page)
     me.goes_to("Steps")
-    expect(page.locator("main")).to_contain_text(re.compile(r"flip takes 61% of each"))
+    expect(page.locator("main")).to_contain_text(re.compile(r"flip takes 61\s% of each"))
     expect(page.locator("main")).to_contain_text("augment.py")
     me.is_done("where does Python spend the step")
 

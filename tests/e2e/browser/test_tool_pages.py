@@ -185,7 +185,7 @@ def test_memory_names_its_peak_and_what_held_it(open_page: Opener) -> None:
     page = opened(open_page, "memory_profile")
     # Weights 96, stack 8, activations 4 + 5 + … + 15 = 114 MiB: 218 of 1024 MiB.
     expect(page.locator(".answer h2")).to_contain_text("218 MiB of its 1.00 GiB")
-    expect(page.locator(".answer h2")).to_contain_text("21.3%")
+    expect(page.locator(".answer h2")).to_contain_text("21.3 %")
     expect(page.locator(".marker text")).to_have_text("peak 218 MiB")
     expect(page.locator(".grid-foot")).to_contain_text("218 MiB")
 
@@ -277,7 +277,7 @@ def test_a_rectangle_on_the_roofline_becomes_conditions(open_page: Opener) -> No
 def test_a_units_bar_is_as_long_as_its_share_of_the_peak(open_page: Opener) -> None:
     page = opened(open_page, "utilization_viewer")
     # (0.2 / 2 + 0.5) of the first chip's cycles, half of that of the second's.
-    expect(page.locator(".answer h2")).to_contain_text("MXU is the busiest unit, at 45.0% of its")
+    expect(page.locator(".answer h2")).to_contain_text("MXU is the busiest unit, at 45.0 % of its")
     row = drawing(page, "Units compared").locator("g", has_text=re.compile(r"^MXU:")).first
     expect(row.locator("title")).to_contain_text("45.0% (30.0% to 60.0%); on average 1,181,250 of")
     track, bar = (

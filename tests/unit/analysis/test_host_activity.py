@@ -43,8 +43,8 @@ def test_computing_input_and_the_rest_sum_to_the_step() -> None:
     assert found.idle_ms == pytest.approx(0.35)
     assert found.step_time_ms == pytest.approx(1.0)
     assert found.headline == (
-        "While nothing computes, the host waits for input for 200 µs (20%) and does something "
-        "else for 350 µs (35%) of each 1 ms step."
+        "While nothing computes, the host waits for input for 200 µs (20 %) and does something "
+        "else for 350 µs (35 %) of each 1 ms step."
     )
 
 

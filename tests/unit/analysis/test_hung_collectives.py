@@ -103,7 +103,7 @@ def test_what_fell_out_of_a_ring_is_not_missing(tmp_path: Path) -> None:
 def test_who_comes_last_is_counted_where_all_came(tmp_path: Path) -> None:
     found = told(tmp_path, dump(finished(4), 3), dump(finished(4, 2.5), 3), dump(finished(4, 1), 3))
     assert found.headline == (
-        "Every one of the 12 calls in the dumps had finished; rank 1 was last in 100% of "
+        "Every one of the 12 calls in the dumps had finished; rank 1 was last in 100 % of "
         "4 collectives, 6.0 ms after the middle rank in total."
     )
     assert [row["came_last"] for row in found.ranks.rows()] == [0, 4, 0]

@@ -56,7 +56,7 @@ def test_copies_are_not_said_to_be_the_input_pipeline() -> None:
     found = analyze(data)
     assert found.input_frac == pytest.approx(0.6)
     assert found.headline == (
-        "Copies to the devices, which count as waiting for input, take 60.0% of step time."
+        "Copies to the devices, which count as waiting for input, take 60.0 % of step time."
     )
     assert "trace_viewer" in found.next_step
 

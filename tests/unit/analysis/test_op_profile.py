@@ -6,6 +6,7 @@ import pytest
 
 from stepscope.analysis import device_idle, op_profile
 from stepscope.formats.xspace import decode
+from stepscope.quantities import share_words
 from stepscope.tables.core.profile import Host, Profile, TimeBase
 from stepscope.tables.steps.time_base import with_times_of
 from tests.profiles import draw, event, nth, space, worked_example
@@ -71,13 +72,13 @@ def test_a_recording_of_a_cpu_has_no_idle_devices() -> None:
 def test_the_headline_names_the_largest_part_without_the_programs_number() -> None:
     found = op_profile.op_profile(on_gpu())
     assert found.headline == (
-        "75.0% of the time goes to jit_f; "
-        "devices are idle for 25.0% of the time from first to last op."
+        "75.0 % of the time goes to jit_f; "
+        "devices are idle for 25.0 % of the time from first to last op."
     )
     options = op_profile.Options(include_idle=False)
-    assert op_profile.op_profile(on_gpu(), options).headline == "100.0% of the time goes to jit_f."
+    assert op_profile.op_profile(on_gpu(), options).headline == "100.0 % of the time goes to jit_f."
     by_category = op_profile.op_profile(on_gpu(), op_profile.Options(group_by="category"))
-    assert by_category.headline.startswith("50.0% of the time goes to non-fusion elementwise;")
+    assert by_category.headline.startswith("50.0 % of the time goes to non-fusion elementwise;")
 
 
 @pytest.mark.parametrize("base", ["step", "recording"])
@@ -98,4 +99,4 @@ def test_idle_time_is_the_share_that_device_idle_shows(base: TimeBase) -> None:
     profile = with_times_of(Profile("s", (Host("h", decode(space(*planes))),)), base)
     found, idle = op_profile.op_profile(profile), device_idle.device_idle(profile)
     assert found.idle_frac == pytest.approx(idle.idle_frac)
-    assert f"idle for {idle.idle_frac:.1%} of the {base}" in found.headline
+    assert f"idle for {share_words(idle.idle_frac, 1)} of the {base}" in found.headline

@@ -141,5 +141,5 @@ def test_python_calls_alone_name_the_function_that_takes_the_time(
     page = stepscope.open(tmp_path).overview_page()
     function = inner.partition(" ")[0]
     assert page.headline.startswith(f"Only Python calls were recorded: {function} (")
-    assert "takes 75%" in page.headline
+    assert "takes 75 %" in page.headline
     assert page.limited_by == "Python"

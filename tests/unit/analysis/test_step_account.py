@@ -43,7 +43,7 @@ def test_parts_and_owners_both_sum_to_the_step() -> None:
 
 def test_the_headline_names_the_largest_part() -> None:
     one = found(PREPARES, **EVENTS)
-    assert one.headline == "prepare takes 50% of each 1 ms step."
+    assert one.headline == "prepare takes 50 % of each 1 ms step."
     first = next(iter(one.part_list()))
     assert (first.kind, first.function, first.file, first.line) == (
         "python",
@@ -63,7 +63,7 @@ def test_ops_take_and_a_function_takes() -> None:
         """,
         O=event("aten/mm:mm"),
     )
-    assert one.headline == "The ops of the family matmul take 60% of each 1 ms step."
+    assert one.headline == "The ops of the family matmul take 60 % of each 1 ms step."
 
 
 def test_it_says_what_was_recorded() -> None:

@@ -152,7 +152,7 @@ def test_what_device_work_hides_is_said() -> None:
     assert found.verdict == "input_bound"
     assert "waiting for pipeline" in found.summary[0]
     # A step of 900 µs waits for 100.
-    assert "hides part of it: input costs 11% of each step" in found.summary[0]
+    assert "hides part of it: input costs 11 % of each step" in found.summary[0]
 
 
 def test_no_activity_is_an_answer() -> None:

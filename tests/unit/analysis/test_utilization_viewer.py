@@ -192,14 +192,14 @@ def test_long_samples_weigh_more_in_the_mean() -> None:
 def test_the_headline_names_the_busiest_unit() -> None:
     one = v6e(read(V6E, count_mxu_busy_2=400, count_vst_instruction=300))
     assert of(one).headline.startswith(
-        "MXU is the busiest unit, at 40.0% of its peak; next are Vmem stores 30.0% and "
+        "MXU is the busiest unit, at 40.0 % of its peak; next are Vmem stores 30.0 % and "
     )
     other = v6e(read(V6E, count_mxu_busy_2=100, count_vst_instruction=350), device=1)
     both = of(one, other)
     # (300 + 350) / 2,000 is more than (400 + 100) / 2,000.
     assert both.headline == (
-        "Vmem stores is the busiest unit, at 32.5% of its peak over 2 chips (readings from 30.0% "
-        "to 35.0%); it is the busiest of 1 of them."
+        "Vmem stores is the busiest unit, at 32.5 % of its peak over 2 chips (readings from 30.0 % "
+        "to 35.0 %); it is the busiest of 1 of them."
     )
     assert [row["busiest"] for row in both.chips.rows()] == ["MXU", "Vmem stores"]
     assert [row["unit"] for row in both.units.rows()][:2] == ["Vmem stores", "MXU"]
@@ -229,7 +229,7 @@ def test_a_clock_that_was_throttled_is_said() -> None:
     throttled = chip(0, V7X.type, [read(V7X, unprivileged_clocks_skipped=200)])
     (said,) = of(throttled).diagnostics
     assert said.slug == "clock-throttled"
-    assert "20.0%" in said.message
+    assert "20.0 %" in said.message
     calm = chip(0, V7X.type, [read(V7X, unprivileged_clocks_skipped=5)])
     assert of(calm).diagnostics == ()
 

@@ -319,7 +319,7 @@ def test_looks_that_come_late_are_said() -> None:
     made.late_ns.extend([9 * MS, 9 * MS, 0])
     notes = python_sampler._notes(Ticker("t", 1, cast(Any, None)), made)
     assert [note.slug for note in notes] == ["sampler-late"]
-    assert "67%" in notes[0].message
+    assert "67 %" in notes[0].message
 
 
 def test_a_ticker_leaves_out_what_it_missed_and_keeps_what_ended_it() -> None:

@@ -64,7 +64,7 @@ def test_limit_and_first_findings_are_those_of_the_overview(
     assert lines[2:8] == [
         "  Bound by input.",
         "  8 steps (markers), 20 ms on average",
-        "  of a step: input 75%, host compute 20%, other 5%",
+        "  of a step: input 75 %, host compute 20 %, other 5 %",
         "  1. Untitled",
         "  2. Title 0",
         "  3. Title 1",
@@ -76,9 +76,9 @@ def test_limit_and_first_findings_are_those_of_the_overview(
 @pytest.mark.parametrize(
     ("undisturbed_ms", "line"),
     [
-        (4.0, "  recorded 25% of the time, at a cost of 8%; undisturbed, a step takes 4 ms"),
-        (19.8, "  recorded 25% of the time, at a cost of 8%"),
-        (None, "  recorded 25% of the time, at a cost of 8%"),
+        (4.0, "  recorded 25 % of the time, at a cost of 8 %; undisturbed, a step takes 4 ms"),
+        (19.8, "  recorded 25 % of the time, at a cost of 8 %"),
+        (None, "  recorded 25 % of the time, at a cost of 8 %"),
     ],
 )
 def test_the_price_of_the_recording_is_told(

@@ -140,8 +140,8 @@ def test_growth_of_each_tenth_step_exceeds_the_limit_by_the_tail() -> None:
     ("undisturbed_ms", "status", "message"),
     [
         ((0.50, 0.60), "exceeded", "Grew by "),
-        ((0.50, 0.51), "unknown", "While nothing records it grew by +2.0%."),
-        ((0.50, 0.40), "unknown", "While nothing records it grew by −20.0%."),
+        ((0.50, 0.51), "unknown", "While nothing records it grew by +2.0 %."),
+        ((0.50, 0.40), "unknown", "While nothing records it grew by −20.0 %."),
         ((0.50, None), "exceeded", "Grew by "),  # one side alone shows nothing
         ((None, 0.60), "exceeded", "Grew by "),
     ],
@@ -154,7 +154,7 @@ def test_growth_that_only_recorded_steps_show_may_be_the_recorders(
         replace(run(loop, name), undisturbed_ms=ms)
         for loop, name, ms in zip((BASE, slower), ("old", "new"), undisturbed_ms, strict=True)
     )
-    limits = {"step_time": Limit.parse("+5%", "time", "--max-step-time")}
+    limits = {"step_time": Limit.parse("+5 %", "time", "--max-step-time")}
     found = check(new, limits, old)
     assert found.status == status
     assert message in next(found.limits.rows())["message"]

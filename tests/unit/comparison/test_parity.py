@@ -73,7 +73,7 @@ def test_options_that_are_no_message_are_unknown_and_not_fatal() -> None:
 
 def test_precision_differs_when_kernels_change_to_16_bits() -> None:
     found = row(run(kernel="sgemm"), run(kernel="volta_h884gemm"), "device compute")
-    assert found["baseline"] == "0% in 16 bits or fewer"
+    assert found["baseline"] == "0 % in 16 bits or fewer"
     assert found["status"] == "differs"
 
 

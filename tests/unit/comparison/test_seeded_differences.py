@@ -248,11 +248,11 @@ def test_steps_that_were_marked_as_points_in_time_are_compared() -> None:
 
     points, longer = side_of("points", marked(0)), side_of("longer", marked(500))
     same, grown = compare([points, points]), compare([points, longer])
-    assert same.headline.startswith("No change beyond ±2%: 0.00 → 0.00 ms per step (+0.00 ms;")
+    assert same.headline.startswith("No change beyond ±2 %: 0.00 → 0.00 ms per step (+0.00 ms;")
     assert same.delta_ms == 0 and isnan(same.delta_frac)
     assert grown.headline.startswith("Slower: 0.00 → 0.500 ms per step")
     assert list(grown.runs.rows())[1]["delta_frac"] is None
-    assert compare([longer, points]).headline.startswith("100.0% faster")
+    assert compare([longer, points]).headline.startswith("100.0 % faster")
 
 
 def amp_like(kernel_us: float, input_ms: Sequence[float]) -> Profile:

@@ -36,9 +36,9 @@ def parts(*rows: dict[str, Any]) -> Table[PartRow]:
 @pytest.mark.parametrize(
     ("before_ms", "after_ms", "said"),
     [
-        (500.0, 999.7, "500 → 1,000 ms per step (99% interval +500 to +500 ms)"),
-        (1.0, 999.2, "1.00 → 999 ms per step (99% interval +998 to +998 ms)"),
-        (0.0304, 1000.2, "0.0304 → 1,000 ms per step (99% interval +1,000 to +1,000 ms)"),
+        (500.0, 999.7, "500 → 1,000 ms per step (99 % interval +500 to +500 ms)"),
+        (1.0, 999.2, "1.00 → 999 ms per step (99 % interval +998 to +998 ms)"),
+        (0.0304, 1000.2, "0.0304 → 1,000 ms per step (99 % interval +1,000 to +1,000 ms)"),
     ],
 )
 def test_a_step_of_about_a_second_has_no_exponent(
@@ -51,7 +51,7 @@ def test_a_step_of_about_a_second_has_no_exponent(
 
 @pytest.mark.parametrize(
     ("after_ms", "said"),
-    [(25.0, "150.0% slower: "), (35.0, "3.50 times as long: "), (1887.0, "189 times as long: ")],
+    [(25.0, "150.0 % slower: "), (35.0, "3.50 times as long: "), (1887.0, "189 times as long: ")],
 )
 def test_much_slower_steps_are_so_many_times_as_long(after_ms: float, said: str) -> None:
     delta = after_ms - 10
@@ -69,7 +69,7 @@ def test_equal_unknown_separated_and_few_are_told_apart() -> None:
         outcome: headline(Difference(10, 11, *interval, outcome), NO_PARTS, NO_PARTS, (3, 4))
         for outcome, interval in intervals.items()
     }
-    assert said["equal"].startswith("No change beyond ±2%: 10.0 → 11.0 ms")
+    assert said["equal"].startswith("No change beyond ±2 %: 10.0 → 11.0 ms")
     assert said["unknown"].startswith("Cannot tell whether the step changed")
     assert said["separated"].startswith("Separated, too few steps to test")
     assert "3 and 4 steps, 6 needed" in said["separated"]

@@ -122,7 +122,7 @@ def test_a_lasting_change_is_found_with_what_moved(tmp_path: Path) -> None:
     assert (change.step, change.moved_with) == (300, "input wait")
     assert change.seen_after <= 50
     assert change.delta_frac == pytest.approx(0.1, abs=0.01)
-    assert found.headline == ("390 steps, 10 ms each; 10% slower since step 300, with input wait.")
+    assert found.headline == ("390 steps, 10 ms each; 10 % slower since step 300, with input wait.")
 
 
 def test_unequal_columns_are_no_chunk(tmp_path: Path) -> None:

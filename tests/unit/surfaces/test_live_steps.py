@@ -86,7 +86,7 @@ STEADY = [10_000] * 40
         ),
         (
             lambda: [line(0, [10_000] * 300 + [13_000] * 100)],
-            "rank 0 is 30% slower than it was before.",
+            "rank 0 is 30 % slower than it was before.",
         ),
     ],
 )

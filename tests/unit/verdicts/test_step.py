@@ -23,7 +23,7 @@ INPUT = StepVerdict(
 
 def test_waiting_for_data_is_called_the_input_pipeline() -> None:
     assert headline(INPUT) == (
-        "Input-bound: 60% of each 20 ms step goes to waiting for input data (the input pipeline)."
+        "Input-bound: 60 % of each 20 ms step goes to waiting for input data (the input pipeline)."
     )
 
 
@@ -31,7 +31,7 @@ def test_copies_to_the_devices_are_not_called_the_input_pipeline() -> None:
     parts = dict(INPUT.breakdown_ms) | {"input": 1.0, "host_to_device": 11.0}
     copies = replace(INPUT, breakdown_ms=parts, has_device=True)
     assert "pipeline" not in headline(copies)
-    assert headline(copies).startswith("Bound by copies to the devices: 60%")
+    assert headline(copies).startswith("Bound by copies to the devices: 60 %")
 
 
 def test_every_limit_has_a_word_and_copies_have_their_own() -> None:
@@ -50,8 +50,8 @@ def test_input_that_is_not_the_limit_is_noted_when_it_costs_enough() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 18.0, "input": 2.0}
     on_cpu = replace(INPUT, bound_by="host", share_frac=0.9, breakdown_ms=parts)
     assert headline(on_cpu) == (
-        "Bound by the CPU: ops and the framework take 90% of each 20 ms step. "
-        "Input costs 10% as well."
+        "Bound by the CPU: ops and the framework take 90 % of each 20 ms step. "
+        "Input costs 10 % as well."
     )
 
 
@@ -63,10 +63,10 @@ def test_the_larger_of_two_waits_is_the_one_that_is_named() -> None:
     }
     on_gpu = replace(INPUT, bound_by="device", share_frac=0.7, breakdown_ms=parts, has_device=True)
     assert headline(on_gpu) == (
-        "Device compute takes 70% of each 20 ms step. Kernel launches cost 18% as well."
+        "Device compute takes 70 % of each 20 ms step. Kernel launches cost 18 % as well."
     )
     launches = replace(on_gpu, bound_by="kernel_launch", share_frac=0.18)
-    assert headline(launches).endswith("Input costs 12% as well.")
+    assert headline(launches).endswith("Input costs 12 % as well.")
 
 
 def test_host_compute_is_named_where_it_is_the_larger_wait() -> None:
@@ -76,20 +76,20 @@ def test_host_compute_is_named_where_it_is_the_larger_wait() -> None:
         "collectives": 3.8,
     }
     ranks = replace(INPUT, bound_by="device", share_frac=0.47, breakdown_ms=parts, has_device=True)
-    assert headline(ranks).endswith("Host compute costs 34% as well.")
+    assert headline(ranks).endswith("Host compute costs 34 % as well.")
 
 
 def test_copies_in_do_not_hide_copies_out() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"host_to_device": 12.0, "output": 6.2, "other": 1.8}
     copies = replace(INPUT, share_frac=0.6, breakdown_ms=parts, has_device=True)
-    assert headline(copies).endswith("Copying results back costs 31% as well.")
+    assert headline(copies).endswith("Copying results back costs 31 % as well.")
 
 
 def test_time_without_records_is_named_where_nothing_else_is_as_large() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 11.2, "other": 8.0, "input": 0.8}
     idle = replace(INPUT, bound_by="device", share_frac=0.56, breakdown_ms=parts, has_device=True)
     assert headline(idle) == (
-        "Device compute takes 56% of each 20 ms step. In 40% of it nothing that was recorded ran."
+        "Device compute takes 56 % of each 20 ms step. In 40 % of it nothing that was recorded ran."
     )
     little = dict(parts) | {"device_compute_16": 17.8, "other": 1.4}
     assert headline(replace(idle, breakdown_ms=little)).endswith("20 ms step.")
@@ -98,20 +98,20 @@ def test_time_without_records_is_named_where_nothing_else_is_as_large() -> None:
 def test_a_part_that_is_larger_than_the_limit_is_named() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 15.0, "input": 5.0}
     starved = replace(INPUT, share_frac=0.25, breakdown_ms=parts, has_device=True)
-    assert headline(starved).endswith("The largest part is device compute, 75%.")
+    assert headline(starved).endswith("The largest part is device compute, 75 %.")
 
 
 def test_without_a_device_the_largest_part_is_named_after_the_host() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 15.0, "input": 5.0}
     starved = replace(INPUT, share_frac=0.25, breakdown_ms=parts, has_device=False)
-    assert headline(starved).endswith("The largest part is host compute, 75%.")
+    assert headline(starved).endswith("The largest part is host compute, 75 %.")
 
 
 def test_without_one_limit_the_two_largest_parts_are_named() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 8.2, "kernel_launch": 8.0}
     even = replace(INPUT, bound_by="balanced", share_frac=0.41, breakdown_ms=parts, has_device=True)
     assert headline(even) == (
-        "No single limit: device compute takes 41% of each 20 ms step, launching kernels 40%."
+        "No single limit: device compute takes 41 % of each 20 ms step, launching kernels 40 %."
     )
 
 
@@ -124,7 +124,7 @@ def test_a_recording_without_steps_is_not_called_a_step() -> None:
 def test_idle_devices_without_a_host_are_not_blamed_on_python() -> None:
     verdict = replace(INPUT, bound_by="host", share_frac=0.7, has_device=True, has_host=False)
     assert headline(verdict).startswith(
-        "The device runs nothing for 70% of each 20 ms step; the host was not recorded"
+        "The device runs nothing for 70 % of each 20 ms step; the host was not recorded"
     )
 
 
@@ -136,7 +136,7 @@ def test_long_times_are_written_out() -> None:
 def test_time_without_an_op_is_said_before_ops() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 5.0, "other": 15.0}
     python = replace(INPUT, bound_by="host", share_frac=1.0, breakdown_ms=parts)
-    assert headline(python).startswith("No op ran in 75% of each 20 ms step: Python, waiting")
+    assert headline(python).startswith("No op ran in 75 % of each 20 ms step: Python, waiting")
 
 
 @pytest.mark.parametrize(
@@ -144,18 +144,18 @@ def test_time_without_an_op_is_said_before_ops() -> None:
     [
         (
             {"host_compute": 9.0, "host_wait": 3.0, "device_compute_32": 8.0},
-            "Host compute takes 45% of each 20 ms step. Waiting: 15%.",
+            "Host compute takes 45 % of each 20 ms step. Waiting: 15 %.",
             "Host",
         ),
         (
             {"host_compute": 1.5, "host_wait": 18.5},
-            "The host waits in 92% of each 20 ms step, while nothing recorded runs. "
-            "Host compute: 8%.",
+            "The host waits in 92 % of each 20 ms step, while nothing recorded runs. "
+            "Host compute: 8 %.",
             "Waiting on the host",
         ),
         (
             {"other": 19.8, "device_compute_16": 0.2},
-            "Nothing recorded runs in 99% of each 20 ms step: Python, or a wait.",
+            "Nothing recorded runs in 99 % of each 20 ms step: Python, or a wait.",
             "Nothing recorded",
         ),
     ],

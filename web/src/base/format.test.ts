@@ -98,9 +98,9 @@ test("an estimate has two digits, a share in a sentence none after the point", (
   assert.equal(roughly(0.71, "ms"), "710 µs");
   assert.equal(roughly(-0.0712, "ms"), "−71 µs");
   assert.equal(roughly(0, "ms"), "0 ms");
-  assert.equal(wholePercent(0.167), "17%");
-  assert.equal(wholePercent(0.0002), "<1%");
-  assert.equal(wholePercent(1), "100%");
+  assert.equal(wholePercent(0.167), "17 %");
+  assert.equal(wholePercent(0.0002), "<1 %");
+  assert.equal(wholePercent(1), "100 %");
 });
 
 test("moments are local, and sort as texts do", () => {

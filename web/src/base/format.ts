@@ -74,11 +74,11 @@ export function roughly(value: number, unit: TimeUnit): string {
   return `${fixed(rounded, Math.min(2, decimals))} ${name}`;
 }
 
-/** A fraction 0–1 as per cent without decimals, for sentences; small ones say "<1%". */
+/** A fraction 0–1 as per cent without decimals, for sentences; small ones say "<1 %". */
 export function wholePercent(fraction: number): string {
   if (!Number.isFinite(fraction)) return MISSING;
-  if (fraction > 0 && fraction < 0.01) return "<1%";
-  return `${fixed(fraction * 100, 0)}%`;
+  if (fraction > 0 && fraction < 0.01) return "<1 %";
+  return `${fixed(fraction * 100, 0)} %`;
 }
 
 /** A difference of times: as `duration`, with its sign. */

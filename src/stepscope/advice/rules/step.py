@@ -26,8 +26,9 @@ from stepscope.advice.evidence.threads import (
     waits_for_requests,
 )
 from stepscope.advice.match import match
-from stepscope.advice.render import below, brief_place, listed, percent, phrase, silent, unknown
+from stepscope.advice.render import below, brief_place, listed, phrase, silent, unknown
 from stepscope.advice.results import Results
+from stepscope.quantities import share_words
 from stepscope.registry import Answer, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
@@ -365,7 +366,7 @@ def _details(part: AccountPart, account: StepAccount) -> tuple[str, ...]:
 
 def _detail(role: str, name: str, at: ShareRow | RivalRow, frac: float) -> str:
     site = brief_place(at.function, at.file, at.line or 0).removeprefix(name).strip()
-    return " ".join(filter(None, (f"{role}:", name, site, percent(frac))))
+    return " ".join(filter(None, (f"{role}:", name, site, share_words(frac))))
 
 
 def _evidence(part: AccountPart, results: Results) -> Iterator[Ref]:

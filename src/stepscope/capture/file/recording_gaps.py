@@ -15,6 +15,7 @@ import numpy as np
 
 from stepscope.capture.recorder import Note
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.quantities import share_words
 from stepscope.schema import names
 
 # A tenth of the time missed changes what averages say.
@@ -120,7 +121,7 @@ class RecordingGaps:
         share = most / max(recorded_ns, 1)
         text = (
             f"{name} was not recorded for {most / 1e9:.2f} s of {recorded_ns / 1e9:.1f} s "
-            f"({share:.0%}), while chunks were written. Steps are missing there; a lower "
+            f"({share_words(share)}), while chunks were written. Steps are missing there; a lower "
             "host_tracer_level (stepscope record --host-level), or in Python a larger "
             "chunk_seconds, makes the gaps smaller."
         )

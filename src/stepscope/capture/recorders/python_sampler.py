@@ -35,6 +35,7 @@ from stepscope.capture.runtime.frame_names import FrameNames
 from stepscope.capture.runtime.thread_frames import no_collection
 from stepscope.capture.runtime.ticker import THREAD_PREFIX, Ticker
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.quantities import share_words
 from stepscope.schema import names
 
 I64 = NDArray[np.int64]
@@ -426,7 +427,7 @@ def _notes(ticker: Ticker, looks: _Looks) -> list[Note]:
             Note(
                 "sampler-late",
                 "info",
-                f"{share:.0%} of the Python samples came late (median "
+                f"{share_words(share)} of the Python samples came late (median "
                 f"{float(np.median(late)) / 1e6:.1f} ms): Python held the GIL without pause, or "
                 "no processor was free. Slices are accurate to that time.",
             )

@@ -19,6 +19,7 @@ from stepscope.formats.xspace.line_parts import LineParts, stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
 from stepscope.kernels.memory import give_back
+from stepscope.quantities import share_words
 from stepscope.schema import names
 
 TITLE: Final = "a PyTorch memory snapshot"
@@ -236,7 +237,7 @@ def _sentences(ends: dict[int, State], ran_out_bytes: I64) -> Iterator[str]:
         if one.free_bytes:
             text += (
                 f" and {one.free_bytes:,} free, of which the largest piece is "
-                f"{one.largest_free_bytes:,} (fragmentation {one.fragmentation:.0%})"
+                f"{one.largest_free_bytes:,} (fragmentation {share_words(one.fragmentation)})"
             )
         yield f"{text}."
 

@@ -16,6 +16,7 @@ import numpy as np
 from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
+from stepscope.quantities import share_words
 from stepscope.session import Session
 from stepscope.surfaces.brought_names import brought
 from stepscope.surfaces.format import clean
@@ -248,7 +249,8 @@ def _top(line: Timeline) -> tuple[list[tuple[int, int]], str]:
         return spans, f"{len(rows)} of {len(order):,} steps (the fastest, a typical, the slowest)"
     begin, end = line.span()
     middle, half = (begin + end) // 2, max(int((end - begin) * _TOP_FRAC / 2), 1)
-    return [(middle - half, middle + half)], f"{_TOP_FRAC:.0%} of the recording, from its middle"
+    note = f"{share_words(_TOP_FRAC)} of the recording, from its middle"
+    return [(middle - half, middle + half)], note
 
 
 class _Archive:

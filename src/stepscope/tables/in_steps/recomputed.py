@@ -15,6 +15,7 @@ import numpy as np
 
 from stepscope.columns import distinct, innermost, rows_of, sum_by_key, union_spans
 from stepscope.columns.space import I64
+from stepscope.quantities import share_words
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
@@ -131,4 +132,4 @@ _MOST_LISTED: Final = 3
 def _listed(time: dict[str, int]) -> str:
     whole = max(sum(time.values()), 1)
     largest = sorted(time.items(), key=lambda item: -item[1])[:_MOST_LISTED]
-    return ", ".join(f"{_plain(name)} {spent / whole:.0%}" for name, spent in largest)
+    return ", ".join(f"{_plain(name)} {share_words(spent / whole)}" for name, spent in largest)

@@ -16,7 +16,7 @@ import numpy as np
 from stepscope.columns import median, pivot
 from stepscope.columns.space import Line
 from stepscope.errors import DecodeError
-from stepscope.quantities import time_words
+from stepscope.quantities import share_words, time_words
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.schema.xspace import ProfileOptions
@@ -181,7 +181,7 @@ def _between_steps(host: Host) -> tuple[Diagnostic, ...]:
         return ()
     text = (
         f"torch.profiler's step() takes {time_words(between_ps / 1e9)} between two steps, "
-        f"{between_ps / median(wall_ps):.0%} of the loop. No step contains it."
+        f"{share_words(between_ps / median(wall_ps))} of the loop. No step contains it."
     )
     return (Diagnostic(PROFILER_STEPS, "info", text, host.name),)
 

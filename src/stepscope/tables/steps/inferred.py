@@ -16,6 +16,7 @@ import numpy as np
 
 from stepscope.columns import rows_of, union_spans
 from stepscope.columns.space import I64
+from stepscope.quantities import share_words
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import is_of_backward
@@ -283,7 +284,7 @@ def _certainty(host: Host, cycle: Cycle, called: Sequence[Calls]) -> tuple[Certa
     if cycle.explained < _MOST:
         return (
             "uncertain",
-            f"only {cycle.explained:.0%} of what was called recurs in every round of "
+            f"only {share_words(cycle.explained)} of what was called recurs in every round of "
             f"{_describe(cycle)}",
         )
     if cycle.anchor.kind == "call" and lists.is_single_op(cycle.anchor.name):

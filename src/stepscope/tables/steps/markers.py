@@ -16,6 +16,7 @@ import numpy as np
 
 from stepscope.columns import median, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.quantities import share_words
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import any_stretch, entries_named, entries_shaped
@@ -196,8 +197,8 @@ def _to_next_start(host: Host, found: Markers) -> Markers:
         end_ps=to_next,
         is_start_to_start=True,
         is_last_open=True,
-        explanation=f"{found.explanation} The marks leave out {share:.0%} of the loop, so each "
-        "step lasts to the start of the next.",
+        explanation=f"{found.explanation} The marks leave out {share_words(share)} of the loop, so "
+        "each step lasts to the start of the next.",
     )
 
 

@@ -128,7 +128,7 @@ def test_gaps_are_events_of_a_track_and_their_share_decides_how_loud_they_are() 
     (note,) = gaps.notes(20_000)  # 3,000 of 20,000 ns
     assert (note.slug, note.severity) == ("gaps", "warning")
     assert "tensorflow" in note.message
-    assert "15%" in note.message
+    assert "15 %" in note.message
     assert gaps.notes(100_000)[0].severity == "info"
 
 

@@ -449,9 +449,9 @@ RANGES = [range_(at * 10_000_000, at * 10_000_000 + 9_500_000, "assimilate") for
 @pytest.mark.parametrize(
     ("tables", "says"),
     [
-        ({"ranges": RANGES}, "Ranges and calls take 95%"),
-        ({"OSRT_API": POLLS}, "The host waits in 71%"),
-        ({"ranges": RANGES, "OSRT_API": POLLS}, "The host waits in 70%"),
+        ({"ranges": RANGES}, "Ranges and calls take 95 %"),
+        ({"OSRT_API": POLLS}, "The host waits in 71 %"),
+        ({"ranges": RANGES, "OSRT_API": POLLS}, "The host waits in 70 %"),
     ],
 )
 def test_an_export_of_the_host_alone_says_so_and_answers_from_its_rows(

@@ -42,7 +42,7 @@ def test_it_is_the_time_from_the_first_to_the_last_op_of_the_model_in_a_node() -
     one = found(*AGAIN, (MM, 720, 100))
     assert one is not None
     assert one.ms == pytest.approx(0.250)  # 450 to 700 µs; the product is of the gradient
-    assert (one.ops, one.first) == ("linear 65%, layer_norm 35%", LINEAR)
+    assert (one.ops, one.first) == ("linear 65 %, layer_norm 35 %", LINEAR)
 
 
 def test_on_a_device_it_is_what_was_launched_meanwhile() -> None:

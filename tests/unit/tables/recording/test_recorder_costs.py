@@ -114,8 +114,8 @@ def test_time_between_the_steps_of_a_profiler_is_its_own(length: int, told: bool
     marks = [Event(f"ProfilerStep#{at}", 1000 * at, length) for at in range(6)]
     found = costs_of_recording(Host("h", decode(space(host(line("python", *marks))))))
     assert [one.message for one in found] == [
-        "torch.profiler's step() takes 100 µs between two steps, 10% of the loop. No step contains "
-        "it."
+        "torch.profiler's step() takes 100 µs between two steps, 10 % of the loop. No step "
+        "contains it."
     ] * told
 
 

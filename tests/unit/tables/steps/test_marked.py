@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stepscope.formats.xspace import decode
+from stepscope.quantities import share_words
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.in_steps.host_activity import function_calls
 from stepscope.tables.in_steps.idle import idle
@@ -42,7 +43,7 @@ def test_a_batch_fetched_between_the_marks_belongs_to_the_step(body: float, wait
     assert found.duration_ps[found.kept] == pytest.approx(1000 * period * US)
     assert found.parts_ps["input"][found.kept] == pytest.approx(1000 * wait * US)
     share = wait / period
-    assert f"leave out {share:.0%} of the loop" in found.markers.explanation
+    assert f"leave out {share_words(share)} of the loop" in found.markers.explanation
 
 
 @pytest.mark.parametrize("between", [0.0, 30.0, 99.0])

@@ -84,8 +84,8 @@ def test_a_page_that_has_only_one_base_stays_as_it_is(session: Session) -> None:
 def test_columns_and_sentences_name_what_times_are_of(session: Session) -> None:
     of_step, of_all = session.per("step").device_idle(), session.per("recording").device_idle()
     # 0.5 of 0.9 ms, 2.9 of 4 ms.
-    assert of_step.headline.startswith("Devices are idle 55.6% of the step, mostly ")
-    assert of_all.headline.startswith("Devices are idle 72.5% of the recording, mostly ")
+    assert of_step.headline.startswith("Devices are idle 55.6 % of the step, mostly ")
+    assert of_all.headline.startswith("Devices are idle 72.5 % of the recording, mostly ")
     column = columns_of(of_all.causes.schema)["step_frac"][1]
     assert column.said_of(of_step.times_of).label == "Share of step"
     assert column.said_of(of_all.times_of).label == "Share of the recording"

@@ -82,7 +82,7 @@ def test_every_account_has_the_same_wait(kind: str) -> None:
     overview = overview_page(profile)
     assert overview.breakdown_ms["host_wait"] == pytest.approx(0.6)
     assert overview.limited_by == "Waiting on the host"
-    assert overview.headline.startswith("The host waits in 67%")
+    assert overview.headline.startswith("The host waits in 67 %")
     workers, gaps = worker_steps(profile), idle(profile)
     assert workers is not None
     assert gaps is not None
