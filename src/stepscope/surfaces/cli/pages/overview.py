@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from stepscope.analysis.overview_page import OverviewPage
-from stepscope.quantities import count_words, milliseconds, percent
+from stepscope.quantities import count_words, milliseconds, percent, share_words
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
 from stepscope.surfaces.format import clean, pad, shorten, width
@@ -75,25 +75,32 @@ def _write_screen(page: Page, result: OverviewPage) -> None:
         page.folded(f"! {clean(one.message)}", 1, style="yellow")
     steps = result.steps
     if steps.count:
-        counted = f"{steps.count:,} {steps.found} ({steps.certainty})"
-        median = f"{milliseconds(steps.time_ms.median)} median"
+        counted = f"{count_words(steps.count, 'step')} {steps.found} ({steps.certainty})"
+        median = milliseconds(steps.time_ms.median) + (" median" if steps.count > 1 else "")
         page.folded(f"  Step time   {median} · {counted}", 1)
-        if steps.recorder_high_frac is not None:
-            page.folded(f"  Undisturbed {_estimate(steps)}", 1)
+        if undisturbed := _undisturbed(steps):
+            page.folded(f"  Undisturbed {undisturbed}", 1)
     _average_step(page, result, _PARTS_SHOWN)
     page.heading("What to change")
     findings(page, result.findings)
     page.folded("More: ops, environment, completeness: --all", 1, style="dim")
 
 
-def _estimate(steps: Steps) -> str:
-    """Return the step without a recorder, as estimated."""
-    low, high = steps.recorder_low_frac or 0.0, steps.recorder_high_frac or 0.0
-    shortest, longest = (steps.time_ms.mean * (1 - part) for part in (high, low))
-    return (
-        f"about {milliseconds(shortest)} to {milliseconds(longest)}, estimated: recording takes "
-        f"{percent(low)} to {percent(high)} of a step"
-    )
+def _undisturbed(steps: Steps) -> str:
+    """Return the step while nothing records, as measured or estimated; "" where it is neither."""
+    if steps.undisturbed_ms is not None and steps.recorder_factor < 1:
+        return (
+            f"{milliseconds(steps.undisturbed_ms)} while nothing records "
+            f"({clean(steps.undisturbed)}) · recording slows a step "
+            f"{1 / steps.recorder_factor:.1f}×"
+        )
+    if steps.recorder_high_frac is None:
+        return ""
+    low, high = steps.recorder_low_frac or 0.0, steps.recorder_high_frac
+    shortest, longest = (milliseconds(steps.time_ms.mean * (1 - part)) for part in (high, low))
+    least = f"{share_words(low, 1)} to" if low else "up to"
+    takes = f"recording takes {least} {share_words(high, 1)}"
+    return f"about {shortest} to {longest}: {takes} (estimate)"
 
 
 def _figures(page: Page, result: OverviewPage) -> None:
@@ -101,20 +108,14 @@ def _figures(page: Page, result: OverviewPage) -> None:
     page.blank()
     if steps.count:
         spread = "" if math.isnan(times.std) else f" ± {milliseconds(times.std)}"
+        mean = f"{milliseconds(times.mean)} mean{spread}"
         page.line(
             "  Step time   ",
             (milliseconds(times.median), "bold"),
-            f" median · {milliseconds(times.p95)} p95 · {milliseconds(times.mean)} mean{spread}",
+            f" median · {milliseconds(times.p95)} p95 · {mean}" if steps.count > 1 else "",
         )
-    if steps.undisturbed_ms is not None and steps.recorder_factor < 1:
-        page.line(
-            "  Undisturbed ",
-            (milliseconds(steps.undisturbed_ms), "bold"),
-            f" while nothing records ({clean(steps.undisturbed)}) · recording slows a step "
-            f"{1 / steps.recorder_factor:.1f}×",
-        )
-    elif steps.recorder_high_frac is not None:
-        page.line("  Undisturbed ", _estimate(steps))
+    if undisturbed := _undisturbed(steps):
+        page.line(f"  Undisturbed {undisturbed}")
     cost = steps.recording_cost_frac
     if steps.recorded_frac < 1 or cost is not None:
         price = "" if cost is None else f" · recording cost about {percent(cost)}"
@@ -127,7 +128,8 @@ def _figures(page: Page, result: OverviewPage) -> None:
         )
     dropped = f", {steps.dropped} dropped" if steps.dropped else ""
     page.text(
-        f"{steps.count:,} {steps.found} ({steps.certainty}{dropped}). {clean(steps.explanation)}",
+        f"{count_words(steps.count, 'step')} {steps.found} ({steps.certainty}{dropped}). "
+        f"{clean(steps.explanation)}",
         lead="  Steps       ",
     )
     if result.device.busy_frac is None:
