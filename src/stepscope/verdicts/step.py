@@ -129,9 +129,7 @@ def _headline(verdict: StepVerdict) -> str:
             f"{_part_of(verdict, second)} {share_words(next_most)}."
         )
     if bound_by == "host" and not verdict.has_ops:
-        words = _host_cause(verdict, each).replace("Host compute takes", "Ranges and calls take")
-        words = words.replace("Host compute:", "Ranges and calls:")
-        return f"No device and no op was recorded. {words}"
+        return f"No device and no op was recorded. {_host_cause(verdict, each)}"
     if bound_by == "host" and not verdict.has_device:
         compute = breakdown["host_compute"] / step
         rest = (breakdown["host_wait"] + breakdown["other"]) / step
@@ -186,12 +184,12 @@ def _part_of(verdict: StepVerdict, limit: str) -> str:
 
 
 _ON_HOST = {
-    "host_compute": "Host compute takes {share} {each}.",
+    "host_compute": "{what} {share} {each}.",
     "host_wait": "The host waits in {share} {each}, while nothing recorded runs.",
     "other": "Nothing recorded runs in {share} {each}: Python, or a wait.",
 }
 _MORE_ON_HOST = {
-    "host_compute": "Host compute: {share}.",
+    "host_compute": "{what} {share}.",
     "host_wait": "Waiting: {share}.",
     "other": "Nothing recorded: {share}.",
 }
@@ -203,8 +201,9 @@ def _host_cause(verdict: StepVerdict, each: str) -> str:
         part: verdict.breakdown_ms.get(part, 0.0) / verdict.step_ms for part in LIMITS["host"]
     }
     first = verdict.host_part
-    words = [_ON_HOST[first].format(share=f"{share_words(shares[first])}", each=each)] + [
-        words.format(share=f"{share_words(shares[part])}")
+    what = "Host compute takes" if verdict.has_ops else "Ranges and calls take"
+    words = [_ON_HOST[first].format(what=what, share=share_words(shares[first]), each=each)] + [
+        words.format(what=what, share=share_words(shares[part]))
         for part, words in _MORE_ON_HOST.items()
         if part != first and shares[part] >= INPUT_SOME_FRAC
     ]

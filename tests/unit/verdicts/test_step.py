@@ -150,7 +150,7 @@ def test_time_without_an_op_is_said_before_ops() -> None:
         (
             {"host_compute": 1.5, "host_wait": 18.5},
             "The host waits in 92 % of each 20 ms step, while nothing recorded runs. "
-            "Host compute: 8 %.",
+            "Host compute takes 8 %.",
             "Waiting on the host",
         ),
         (
