@@ -1,9 +1,10 @@
 """``python3 dev.py bench --peers``: ours, XProf and xprof-rs, server against server.
 
 Each has a fresh process on a folder of its own with one recording, in turn. It is asked for a
-page's data twice, then ended, started once more in the same folder and asked again. Times are
-medians of the rounds, from the request to the last byte. Processor time and memory are those of the
-first process with its start. An answer without data is "failed", never a time.
+page's data, as its own page asks for it, twice, then ended, started once more in the same folder
+and asked again. Times are medians of the rounds, from the request to the last byte. Processor time
+and memory are those of the first process with its start. An answer without data is "failed", never
+a time.
 
 ``--process`` asks from cold processes instead: our command line, XProf's own converter and, for
 traces of PyTorch, HTA.
@@ -126,7 +127,9 @@ def main() -> int:
 def our_server() -> Peer:
     """This Stepscope, without its column cache: nothing is kept between rounds."""
     command = (sys.executable, "-m", "stepscope", "serve", "{logdir}", "--no-browser", "--no-token")
-    return Peer("stepscope", (*command, "--port", "{port}"), "/api/v1/tool/{tool}?run={run}")
+    return Peer(
+        "stepscope", (*command, "--port", "{port}"), "/api/v1/tool/{tool}?run={run}&layout=columns"
+    )
 
 
 def their_servers() -> list[Peer]:

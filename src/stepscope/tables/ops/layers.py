@@ -48,9 +48,10 @@ def layers(totals: OpTotals) -> list[Layer]:
     if any(name.startswith(_NAME_SPACES) for name in totals.name):
         return []
     paths = {name: layer_of(name) for name in totals.name}
-    forward = _forward_scopes(paths)
+    gradients = {name for name in paths if _OF_GRADIENT.search(name)}
+    forward = _forward_scopes(paths, gradients)
     listed = [
-        (_within(paths[name], name, forward), spent, kind)
+        (_within(paths[name], forward) if name in gradients else paths[name], spent, kind)
         for name, spent, kind in zip(totals.name, totals.self_ps.tolist(), totals.type, strict=True)
         if spent > 0
     ]
@@ -71,23 +72,23 @@ def layers(totals: OpTotals) -> list[Layer]:
     return []
 
 
-def _forward_scopes(paths: dict[str, tuple[str, ...]]) -> set[tuple[str, ...]]:
+def _forward_scopes(paths: dict[str, tuple[str, ...]], gradients: set[str]) -> set[tuple[str, ...]]:
     """All scopes that an op lies in that is not a gradient, each with those around it."""
     # An op's weight is read under the op's own name: dense/MatMul/ReadVariableOp.
     forward = {
         path
         for name, path in paths.items()
-        if "/ReadVariableOp" not in name and not _OF_GRADIENT.search(name)
+        if name not in gradients and "/ReadVariableOp" not in name
     }
     return {path[:end] for path in forward for end in range(1, len(path) + 1)}
 
 
-def _within(path: tuple[str, ...], name: str, forward: set[tuple[str, ...]]) -> tuple[str, ...]:
+def _within(path: tuple[str, ...], forward: set[tuple[str, ...]]) -> tuple[str, ...]:
     """A gradient's path without the op that it is the gradient of, which is not a layer.
 
     That op may be fused into another and have no name left, but no forward op lies in it.
     """
-    if not _OF_GRADIENT.search(name) or path[:1] not in forward:
+    if path[:1] not in forward:
         return path
     return next(path[:end] for end in range(len(path), 0, -1) if path[:end] in forward)
 
