@@ -73,7 +73,8 @@ function undisturbedFigures(steps: OverviewPage["steps"]): Fact[] {
   const label = "Undisturbed step";
   if (mean === null) return [];
   if (low !== null && high !== null) {
-    const note = `estimated: recording takes ${percent(low)} to ${percent(high)} of a step`;
+    const least = low > 0 ? `${percent(low)} to` : "up to";
+    const note = `estimated: recording takes ${least} ${percent(high)} of a step`;
     return [{ label, value: `${time(mean * (1 - high))} to ${time(mean * (1 - low))}`, note }];
   }
   return undisturbed_ms !== null && undisturbed_ms < 0.95 * mean

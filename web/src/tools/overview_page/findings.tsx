@@ -83,7 +83,9 @@ function FindingItem({ finding, isSymptom, ...props }: FindingItemProps) {
     .filter((title) => title !== undefined);
   return (
     <>
-      <h3>{withUnits(finding.title || finding.message)}</h3>
+      <h3>
+        {props.findings.indexOf(finding) + 1}. {withUnits(finding.title || finding.message)}
+      </h3>
       <p class="finding-saving">{savingText(finding)}</p>
       {isSymptom && causes.length > 0 && (
         <p class="quiet">Part of: {causes.map((title) => `“${title}”`).join(", ")}</p>
