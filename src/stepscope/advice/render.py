@@ -311,20 +311,23 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
     high = finding.saving_ms if most is None else max(finding.saving_ms, most)
     if whole_ms and high < thresholds()["noise"] * whole_ms:
         return label["nothing"]
+    # Neighbours that may go with a part are no promise: a reader would take them for its own time.
+    part_ms = float(finding.measured.get("part_ms") or high)
+    is_open = high > part_ms
+    if is_open and finding.severity == "info":  # nor is its least, where no change is known
+        low = high = part_ms
     is_one = low >= thresholds()["nearly"] * high or (
         whole_ms and low < thresholds()["noise"] * whole_ms
     )
-    part_ms = float(finding.measured.get("part_ms") or high)
-    # Neighbours that may go with a part are no promise: a reader would take them for its own time.
-    is_open = not is_one and high > part_ms
-    if is_open and finding.severity == "info":  # nor is anything where no change is known
-        is_one, is_open, high = True, False, part_ms
-    low, high = (high, high) if is_one else (low, low) if is_open else (low, high)
+    if is_one:
+        low = high = min(high, max(low, part_ms))
+    elif is_open:
+        high = low
     amount = _between(roughly(low), roughly(high))
     if whole_ms:
         shares = (share_words(min(one / whole_ms, 1.0)) for one in (low, high))
         amount += f" ({_between(*shares)})"
-    if is_open:
+    if is_open and not is_one:
         amount = _filled(label["at_least"], {"amount": amount})
     mood = "saves" if finding.severity != "info" else "could_save"
     return _filled(label[f"{mood}_up_to" if is_one else mood], {"amount": amount})
