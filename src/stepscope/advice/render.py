@@ -146,10 +146,7 @@ def _filled(text: str, facts: Mapping[str, Value]) -> str:
 def facts_of(finding: Finding, time: StepTime) -> dict[str, Value]:
     """Return what the texts of a finding may name."""
     place = finding.place or Place()
-    measured = finding.measured
-    cost = measured.get("cost_ms", measured.get("part_ms", finding.saving_ms))
-    cost_ms = None if cost is None else float(cost)
-    whole_ms = time.whole_ms
+    cost_ms, whole_ms = _cost_ms(finding), time.whole_ms
     return {
         "step": None if whole_ms is None else time_words(whole_ms),
         "time": None if cost_ms is None else time_words(cost_ms),
@@ -161,8 +158,15 @@ def facts_of(finding: Finding, time: StepTime) -> dict[str, Value]:
         "family": place.family,
         "site": brief_place(place.function, place.file, place.line) or None,
         "caller": place.caller,
-        **measured,
+        **finding.measured,
     }
+
+
+def _cost_ms(finding: Finding) -> float | None:
+    """Return what a finding costs, as its sentence has it; None unknown."""
+    measured = finding.measured
+    cost = measured.get("cost_ms", measured.get("part_ms", finding.saving_ms))
+    return None if cost is None else float(cost)
 
 
 def base_words(*, is_recording: bool) -> dict[str, Value]:
@@ -312,7 +316,8 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
     if whole_ms and high < thresholds()["noise"] * whole_ms:
         return label["nothing"]
     # Neighbours that may go with a part are no promise: a reader would take them for its own time.
-    part_ms = float(finding.measured.get("part_ms") or high)
+    cost_ms = _cost_ms(finding) if "part_ms" in finding.measured else None
+    part_ms = high if cost_ms is None else cost_ms
     is_open = high > part_ms
     if is_open and finding.severity == "info":  # nor is its least, where no change is known
         low = high = part_ms
