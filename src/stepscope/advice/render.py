@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.catalogue import CauseEntry, causes, entries, texts, thresholds
@@ -262,24 +263,32 @@ def framework_of(results: Mapping[str, Result]) -> str:
 
 
 def _fixed_by(findings: list[Finding]) -> list[Finding]:
-    """Return the findings with those that their causes fix referring to these.
+    """Return the findings with those that others fix referring to these.
 
-    That is a symptom without a remedy of its own, or with the fix of a cause.
+    That is a symptom without a remedy of its own, or one with the change of an earlier finding.
     """
     first = {finding.rule: at for at, finding in reversed([*enumerate(findings)])}
     label, referring = texts("label"), []
-    for finding in findings:
-        causes = sorted(first[rule] for rule in finding.explained_by if rule in first)
-        if finding.cause not in ONLY_SYMPTOM:
-            fix = finding.actions[:1]
-            causes = [at for at in causes if fix and fix == findings[at].actions[:1]]
-        causes = [at for at in causes if findings[at].cause not in ONLY_SYMPTOM] or causes
-        if causes:
-            fixed = label["fixed_by" if len(causes) == 1 else "fixed_by_several"]
-            numbers = _LIST.join(str(at + 1) for at in causes)
+    for here, finding in enumerate(findings):
+        if finding.cause in ONLY_SYMPTOM:
+            fixes = sorted(first[rule] for rule in finding.explained_by if rule in first)
+            fixes = [at for at in fixes if findings[at].cause not in ONLY_SYMPTOM] or fixes
+        else:
+            alike = (at for at in range(here) if _is_same_change(findings[at], finding))
+            fixes = [*islice(alike, 1)]
+        if fixes:
+            fixed = label["fixed_by" if len(fixes) == 1 else "fixed_by_several"]
+            numbers = _LIST.join(str(at + 1) for at in fixes)
             finding = replace(finding, actions=(_filled(fixed, {"number": numbers}),), code={})
         referring.append(finding)
     return referring
+
+
+def _is_same_change(one: Finding, other: Finding) -> bool:
+    """Whether two findings have one fix: words alone may be about two places."""
+    has_code = bool(one.code) and one.code == other.code
+    is_same = has_code or one.rule in other.explained_by
+    return is_same and one.actions[:1] == other.actions[:1]
 
 
 def _plain(finding: Finding) -> Finding:

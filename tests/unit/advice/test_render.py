@@ -109,6 +109,15 @@ def test_fix_of_a_cause_is_not_printed_twice(cause: str, refers: bool) -> None:
     assert (symptom.actions == ("Fixed by finding 1.",)) == refers
 
 
+@pytest.mark.parametrize("code", ["model = torch.compile(model)", ""])
+def test_one_change_is_printed_once_and_words_alone_are_none(code: str) -> None:
+    fix: dict[str, Any] = {"actions": ("Vectorise it.",), "code": {"pytorch": code} if code else {}}
+    first, second = (Finding(name, "high", 8.0, 0.8, "", **fix) for name in ("a", "b"))
+    results: Any = {}
+    _, told = complete([first, second], results, TIME)
+    assert (told.actions == ("Fixed by finding 1.",)) == bool(code)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
