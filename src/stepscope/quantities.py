@@ -100,12 +100,18 @@ def time_change(value_ms: float) -> str:
     return with_minus(f"{'+' if value_ms > 0 else ''}{time_words(value_ms)}")
 
 
-def roughly(value_ms: float) -> str:
-    """An estimated time: two digits, for more are not known."""
+def roughly(value_ms: float, beside_ms: float | None = None) -> str:
+    """An estimated time: two digits, for more are not known.
+
+    Args:
+        value_ms: The estimate.
+        beside_ms: A time whose unit it takes; None: its own.
+    """
     if not math.isfinite(value_ms):
         return f"{value_ms:g} ms"
-    unit, scale = _unit_of(rounded := float(f"{value_ms:.2g}"))
-    return f"{written_out(f'{rounded * scale:.2g}')} {unit}"
+    unit, scale = _unit_of(float(f"{value_ms if beside_ms is None else beside_ms:.2g}"))
+    scaled = float(f"{value_ms * scale:.2g}")
+    return f"{written_out(f'{scaled if scaled >= 0.01 else 0:.2g}')} {unit}"
 
 
 def _unit_of(value_ms: float) -> tuple[str, float]:

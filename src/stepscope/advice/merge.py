@@ -40,7 +40,7 @@ def merged(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[
         same = [at for at, one in enumerate(others) if _explains_part(one, part, rules)]
         is_replaced = any(_replaces(others[at], part) for at in same)
         for at in same:
-            if others[at].place is None:
+            if _is_at(others[at], part):
                 others[at] = _with_place(others[at], part)
         if not is_replaced:
             kept.append(part)
@@ -75,7 +75,7 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
         return False
     if _is_input(part) and _INPUT in facts.parts:  # one of several, of which the first has a place
         return (one.saving_high_ms or 0.0) >= SAME_FRAC * time
-    if kind not in facts.parts or one.place is not None:
+    if kind not in facts.parts or not _is_at(one, part):
         return False
     if kind == "op" and one.rule not in LOCATORS and not _names_op(one, part):
         return False
@@ -84,6 +84,14 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
         is_located = kind in LOCATORS[one.rule] or is_the_program(part)
         return is_located and is_most
     return (one.saving_high_ms or 0.0) >= SAME_FRAC * time
+
+
+def _is_at(one: Finding, part: Finding) -> bool:
+    """Whether a finding has no place but the part's: its line, and the op there."""
+    own, at = one.place, part.place
+    if own is None or at is None:
+        return own is None
+    return own.line > 0 and (own.file, own.line, own.op) == (at.file, at.line, at.op)
 
 
 def _is_input(part: Finding) -> bool:

@@ -44,9 +44,9 @@ def worded(name: str, value: Value) -> str:
     if value is None or value == "" or value != value:
         return ""
     if isinstance(value, str):
-        items = value.split(_LIST)
+        items = value.replace(".<locals>", "").split(_LIST)
         if any(" " in item for item in items):
-            return value
+            return _LIST.join(items)
         names = [_shortened(item, _NAME_LENGTH) for item in items[:_MAX_LISTED]]
         return _LIST.join(names) + (" …" if len(items) > _MAX_LISTED else "")
     if name.endswith("_ms"):
@@ -337,7 +337,7 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
         low = high = min(high, max(low, part_ms))
     elif is_open:
         high = low
-    amount = _between(roughly(low), roughly(high))
+    amount = _between(roughly(low, high), roughly(high))
     if whole_ms:
         shares = (share_words(min(one / whole_ms, 1.0)) for one in (low, high))
         amount += f" ({_between(*shares)})"
@@ -348,12 +348,8 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
 
 
 def _between(low: str, high: str) -> str:
-    """Return a range with one unit where both have the same: "1.8–3.6 ms"."""
-    if low == high:
-        return high
-    number = low.rstrip(_OF_UNITS)
-    is_same = number == "0" or high.endswith(low[len(number) :])
-    return f"{number}–{high}" if is_same else f"{low} – {high}"
+    """Return a range of two that have one unit: "1.8–3.6 ms"."""
+    return high if low == high else f"{low.rstrip(_OF_UNITS)}–{high}"
 
 
 def assumption_of(change: ChangeClass | None, finding: Finding) -> str:
