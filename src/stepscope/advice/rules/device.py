@@ -59,8 +59,6 @@ _TORCH: Final = "PyTorch"
 _LAUNCHING: Final = ("kernel_launch", "host_compute", "other", "queued")
 # What the host does by itself.
 _HOST: Final = ("python", "library", "framework", "eager", "compile", "input", "wait")
-# Causes of idle time below this share of the step are not named.
-_NAMED_CAUSE_FRAC: Final = 0.01
 
 
 def idle_device(results: Results) -> Answer:
@@ -69,7 +67,7 @@ def idle_device(results: Results) -> Answer:
     step, account = overview.steps.time_ms.mean, results.optional.step_account
     if idle.idle_frac < limit["part"]:
         return below(idle.idle_frac, 1.0, limit["part"])
-    causes = [row for row in idle.causes.records() if row.idle_ms >= _NAMED_CAUSE_FRAC * step]
+    causes = [row for row in idle.causes.records() if row.idle_ms >= limit["noise"] * step]
     causes.sort(key=lambda row: -row.idle_ms)
     has_host = "host" in overview.recorded
     meanwhile = _meanwhile(results, idle.idle_ms)
@@ -286,8 +284,6 @@ def unfused_ops(results: Results) -> Answer:
     )
 
 
-# On a host, whose caches hold what a chain passes on, fusing is an alarm from here on.
-_ON_HOST_FRAC: Final = 0.8
 # The share of op time that elementwise ops have.
 _SHARE_FRAC: Final = 0.4
 
@@ -316,7 +312,8 @@ def no_xla(results: Results) -> Answer:
     share = cost / compute if compute > 0 else 0.0
     if share < _SHARE_FRAC or len(alone) < limit["few_ops"]:
         return silent("few_elementwise", elementwise_frac=share)
-    severity: Severity | None = None if on_device or share >= _ON_HOST_FRAC else "info"
+    # The caches of a host hold what a chain passes on.
+    severity: Severity | None = None if on_device or share >= limit["most"] else "info"
     alone.sort(key=lambda one: -one.self_time_us)
     return match(
         "no-xla",

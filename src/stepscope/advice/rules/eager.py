@@ -25,14 +25,6 @@ _MOST_MS: Final = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
 _NAMED: Final = 4
 # So much of what is dispatched is expected to go, and of a whole call.
 _EXPECTED, _OF_CALL = 0.8, 0.75
-# PyTorch dispatches op by op by default: that alone is no alarm below this share.
-_USUAL_FRAC: Final = 0.3
-# Dispatch has this share of the call, or its long ops are what it costs.
-_DISPATCHING_FRAC: Final = 0.3
-# A call has this share of what is dispatched below it, to be its place.
-_BELOW_FRAC: Final = 0.6
-# A loop of the program's with this share of the cost is where most of it is.
-_LOOP_FRAC: Final = 0.3
 # A function that each step calls so often is a loop of its own; once, it is the step.
 _AGAIN, _ONCE = 1.5, (0.9, 1.1)
 _DISPATCHES: Final = ("framework", "annotated")
@@ -76,7 +68,8 @@ def _by_steps(
         high, saving = max(saving, outer.time_ms), max(saving, _OF_CALL * outer.time_ms)
         cost = high
     sure = saving if outer is not None else min(saving, _EXPECTED * _dispatch_ms(account))
-    is_usual = framework == "PyTorch" and sure < _USUAL_FRAC * step
+    # PyTorch dispatches op by op by default.
+    is_usual = framework == "PyTorch" and sure < limit["fair"] * step
     named = [one for one in compiled if not one.eager]
     longest = max(named, key=lambda one: one.time_ms, default=None)
     inner = "" if place is None else place.function.rpartition(".")[2]
@@ -184,8 +177,8 @@ def _outer_call(account: StepAccount | None, *, beside_compiled: bool) -> _Outer
         return None
     found = _OuterCall(Place(call.function, call.file, call.line or 0, call.caller), call.eager_ms)
     is_part = thresholds()["quarter"] * step <= found.time_ms <= thresholds()["most"] * step
-    # Where a call's own Python takes longer than its dispatch, that is another matter.
-    dispatching = max(call.python_ms, _DISPATCHING_FRAC * found.time_ms)
+    # If a call's own Python or its long ops take longer than its dispatch, that is another matter.
+    dispatching = max(call.python_ms, thresholds()["fair"] * found.time_ms)
     if not is_part or call.framework_ms < dispatching:
         return None
     has_part = any(
@@ -212,11 +205,11 @@ def _caller_of_most(
     if account is None:
         return None
     loops = [part.time_ms for part in account.part_list() if part.kind == "eager"]
-    if loops and (not beside_compiled or max(loops) >= _LOOP_FRAC * saving_ms):
+    if loops and (not beside_compiled or max(loops) >= thresholds()["fair"] * saving_ms):
         return None
     rows = list(account.calls.records())
     whole_ms = max((one.framework_ms for one in rows), default=0.0)
-    enough = [one for one in rows if one.framework_ms >= _BELOW_FRAC * whole_ms]
+    enough = [one for one in rows if one.framework_ms >= thresholds()["half"] * whole_ms]
     # They are on one path, and what calls one comes before it.
     if not enough or enough[-1].function.startswith("<"):
         return None

@@ -351,8 +351,6 @@ def _names_gradients(account: StepAccount) -> bool:
 
 # Expected and largest share that goes where variables are updated together.
 _TOGETHER: Final = (0.6, 0.95)
-# From this share of them on, the ops are dispatched from Python.
-_EAGER_FRAC: Final = 0.3
 
 
 def optimizer_per_variable(results: Results) -> Answer:
@@ -375,7 +373,7 @@ def optimizer_per_variable(results: Results) -> Answer:
     is_graph = (
         overview is not None
         and overview.environment.framework.startswith("TensorFlow")
-        and host.eager_ops < _EAGER_FRAC * worst.ops
+        and host.eager_ops < limit["fair"] * worst.ops
     )
     name = worst.optimizer
     optimizer_class = name if name.isidentifier() and name[:1].isupper() else "AdamW"
@@ -660,8 +658,6 @@ _RECOMPILED: Final = {
     "values": "recompiled-constants",
     "nothing": "recompiled-same",
 }
-# A step that compiles has this share of it in it.
-_COMPILING_FRAC: Final = 0.01
 
 
 def recompilation(results: Results) -> Answer:
@@ -680,7 +676,7 @@ def recompilation(results: Results) -> Answer:
     often = round(sum(one.built for one in compiled) * host.step_count)
     if not compiled:
         often = sum(
-            one.kept and one.compilation_ms >= _COMPILING_FRAC * one.step_time_ms
+            one.kept and one.compilation_ms >= limit["noise"] * one.step_time_ms
             for one in overview.step_table.records()
         )
     if part < limit["act"] * step or often < limit["twice"]:

@@ -191,9 +191,6 @@ def _per_step(rows: list[GroupRow], name: str, steps: int) -> float:
 
 # ---------------------------------------------------------------------------- shares of work
 
-# Devices with less than this share of the busiest one's work are not in use.
-_UNUSED_FRAC: Final = 0.05
-
 
 def unbalanced_devices(results: Results) -> Answer:
     """Fire when equal shares would shorten the busiest device's work by 5 % of the step."""
@@ -240,7 +237,8 @@ def unbalanced_devices(results: Results) -> Answer:
 
 
 def _is_small(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    found: np.ndarray[Any, Any] = values < _UNUSED_FRAC * values.max()
+    """Return which devices are not in use, by their work."""
+    found: np.ndarray[Any, Any] = values < thresholds()["some"] * values.max()
     return found
 
 
