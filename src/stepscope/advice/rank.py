@@ -10,7 +10,7 @@ from stepscope.advice.catalogue import thresholds
 from stepscope.advice.located import LOCATED, LOCATORS, SAME_FRAC
 from stepscope.advice.render import ONLY_SYMPTOM
 from stepscope.advice.step_time import StepTime
-from stepscope.registry import LIKELY, POSSIBLE, SEVERITIES, RuleFacts
+from stepscope.registry import POSSIBLE, SEVERITIES, RuleFacts
 from stepscope.result import Finding
 
 _IDLE = "idle-device"
@@ -21,8 +21,6 @@ _INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
 _WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
 # A cause that is hardly believed explains nothing.
 _SURE_CAUSE = 0.4
-# A cause that is known and likely goes before a part that costs this many times as much, at most.
-_NAMED = 1.35
 
 
 def ordered(
@@ -33,7 +31,7 @@ def ordered(
     It stays where it is if it is a small one and something else in between saves more. A part
     with its place goes before what a rule says about the same kind without one.
     """
-    ranked = _named_first(sorted(findings, key=lambda one: _rank(one, time)))
+    ranked = sorted(findings, key=lambda one: _rank(one, time))
     causes, facts = _causes(rules), {rule.id: rule for rule in rules}
     explaining = [_explaining(one, ranked, causes, facts) for one in ranked]
     placed: list[Finding] = []
@@ -129,30 +127,6 @@ def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, s
         -SEVERITIES.index(one.severity),
         one.rule,
     )
-
-
-def _named_first(ranked: list[Finding]) -> list[Finding]:
-    """The same with a likely cause before parts without one that cost little more than it."""
-    found: list[Finding] = []
-    for one in ranked:
-        at = len(found)
-        is_likely = one.confidence >= LIKELY and one.rule not in (LOCATED, *LOCATORS)
-        is_cause = one.severity != "info" and is_likely
-        while at and is_cause and _is_near(found[at - 1], one):
-            at -= 1
-        found.insert(at, one)
-    return found
-
-
-def _is_near(part: Finding, cause: Finding) -> bool:
-    """Whether a part without a cause costs no more than some times what a cause saves.
-
-    Of a part with a cause that is what the part is worth.
-    """
-    if part.rule != LOCATED or part.severity != "info":
-        return False
-    saves = float(cause.measured.get("worth_ms", cause.saving_ms or 0.0))
-    return float(part.measured["worth_ms"]) <= _NAMED * saves
 
 
 def _is_most(one: Finding, time: StepTime) -> bool:

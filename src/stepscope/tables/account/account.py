@@ -411,14 +411,9 @@ def _make_room(host: Host, least: int = LARGE) -> None:
 def _at_forward(moments: _Moments, calls: Frames, host: Host, line: int) -> None:
     """A gradient is computed within ``backward``, for the line that ran the op it is of."""
     start, end = numbered_ops(host).forward_of(host.space.lines[line].id, moments.start_ps)
-    if calls.is_sampled:  # what was seen before the op may have ended before it, too
-        call, _look = calls.first_seen(start, end)
-        call = np.where(call >= 0, call, calls.seen_around(start, end))
-    else:
-        call = calls.moments.at((start + end) // 2)
+    call = calls.running(start, end)
     known = (start >= 0) & (call >= 0) & (moments.kind != RECORDING)
-    at = call[known]
-    moments.place[known] = np.where(calls.line[at] >= 0, calls.line[at], calls.own[at])
+    moments.place[known] = calls.place_of(call[known])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -533,7 +528,7 @@ def _owners(
     if calls is not None and len(calls.rows):
         has = call >= 0
         at = call[has]
-        place[has] = np.where(calls.line[at] >= 0, calls.line[at], calls.own[at])
+        place[has] = calls.place_of(at)
         # Events of the frameworks tell more than the Python that called them, but for frames.
         free = has & ((kind == GAP) | _is_vague(said, calls, event, call, kind))
         at = call[free]
@@ -698,10 +693,9 @@ def _distinct_owners(moments: _Moments, under: I32, calls: Frames | None) -> tup
 
 def _merged_places(place: I32, calls: Frames) -> I32:
     """Places of one name are one: the first of them stands for all."""
-    _names, first, code = np.unique(calls.name, return_index=True, return_inverse=True)
-    if not len(first):
+    same = calls.first_of_name().astype(np.int32)
+    if not len(same):
         return np.full_like(place, -1)
-    same = first[code.ravel()].astype(np.int32)
     known = (place >= 0) & (place < len(same))
     merged: I32 = np.where(known, same[np.where(known, place, 0)], np.int32(-1))
     return merged

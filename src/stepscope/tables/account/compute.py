@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -52,16 +51,6 @@ _Spans = tuple[I64, I64, I32, I32]
 _NO_TIMES, _NO_ROWS = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
-class _Fact(NamedTuple):
-    """What a code stands for."""
-
-    kind: str
-    op: OpName
-    on_device: bool
-    others: int = 0
-    layer: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Computed:
     """One thing that computes: an op, a kind of copy.
@@ -70,7 +59,7 @@ class Computed:
         kind: "op", "runtime" (around ops, on its own threads), "compile", "copy", "collective" or
             "input".
         op: Which op.
-        row: Event row of its longest run.
+        row: Event row of its longest run; -1 unknown.
         on_device: Whether a device ran it.
         opcode: What it computes, where XLA's program says more than the op's name; "" else.
         others: How many other ops of its family it stands for besides itself,
@@ -79,8 +68,8 @@ class Computed:
 
     kind: str
     op: OpName
-    row: int
-    on_device: bool
+    row: int = -1
+    on_device: bool = False
     opcode: str = ""
     others: int = 0
     layer: tuple[str, ...] = ()
@@ -167,7 +156,7 @@ def _with_opcode(host: Host, one: Computed) -> Computed:
 
 
 def _labelled(
-    host: Host, start: I64, end: I64, code: I32, row: I32, facts: list[_Fact]
+    host: Host, start: I64, end: I64, code: I32, row: I32, facts: list[Computed]
 ) -> tuple[U8, tuple[Computed, ...]]:
     """Labels of the spans: of ops, or of families of ops where there are more than labels."""
     if np.count_nonzero(np.bincount(code)) > CLASSES - 2:
@@ -189,22 +178,12 @@ def _labelled(
     first = 2 if len(rest) else 1
     label[kept] = np.arange(first, first + len(kept))
     longest = np.append(row, -1)[sums.longest]
-    things = [Computed("op", _REST, -1, False)] if len(rest) else []
-    things += [
-        Computed(
-            facts[at].kind,
-            facts[at].op,
-            int(longest[at]),
-            facts[at].on_device,
-            others=facts[at].others,
-            layer=facts[at].layer,
-        )
-        for at in kept.tolist()
-    ]
+    things = [Computed("op", _REST)] if len(rest) else []
+    things += [replace(facts[at], row=int(longest[at])) for at in kept.tolist()]
     return label[code], tuple(things)
 
 
-def _competes(facts: list[_Fact], total: I64) -> Bool:
+def _competes(facts: list[Computed], total: I64) -> Bool:
     """Which are unusual ops that take a good part of the time of the longest op."""
     ops = np.asarray([one.kind == "op" for one in facts] or [False])
     unusual = [family_of(one.op.type or one.op.name) in UNUSUAL for one in facts]
@@ -213,7 +192,9 @@ def _competes(facts: list[_Fact], total: I64) -> Bool:
     return found
 
 
-def _by_family(host: Host, code: I32, facts: list[_Fact], length: I64) -> tuple[I32, list[_Fact]]:
+def _by_family(
+    host: Host, code: I32, facts: list[Computed], length: I64
+) -> tuple[I32, list[Computed]]:
     """The same with fewer codes: the longest ops keep theirs, others share them.
 
     The longest groups of one family in one layer of the model have one each, the rest one for each
@@ -238,16 +219,16 @@ def _by_family(host: Host, code: I32, facts: list[_Fact], length: I64) -> tuple[
     for at in order:  # the longest of a group comes first
         if total[at]:
             groups.setdefault(keys[at], []).append(at)
-    merged: list[_Fact] = []
+    merged: list[Computed] = []
     place = np.zeros(len(facts), dtype=np.int32)
     for number, group in enumerate(groups.values()):
         layer = _shared([layer_of(facts[at].op.name) for at in group], total[group].tolist())
-        merged.append(facts[group[0]]._replace(others=len(group) - 1, layer=layer))
+        merged.append(replace(facts[group[0]], others=len(group) - 1, layer=layer))
         place[group] = number
     return place[code], merged
 
 
-def _family_key(one: _Fact, is_apart: bool) -> tuple[object, ...]:
+def _family_key(one: Computed, is_apart: bool) -> tuple[object, ...]:
     is_typed = one.op.type not in ("", "Unknown")
     family = family_of(one.op.type if is_typed else one.op.name)
     # A product that is dispatched by itself is none of the compiled model's.
@@ -291,12 +272,12 @@ def _joined(parts: list[_Spans], begin_ps: int, end_ps: int) -> _Spans:
     return start, end, code, row
 
 
-def _spans(host: Host, line: int) -> tuple[list[_Spans], list[_Fact]]:
+def _spans(host: Host, line: int) -> tuple[list[_Spans], list[Computed]]:
     """Start, end, code and event row of spans, part by part; what each code stands for."""
-    facts: list[_Fact] = []
+    facts: list[Computed] = []
     parts: list[_Spans] = []
     ops = host_ops(host)
-    facts += [_Fact(_kind_of_op(op), op, False) for op in ops.ops]
+    facts += [Computed(_kind_of_op(op), op) for op in ops.ops]
     begins = np.searchsorted(ops.rows, host.space.line_begin)
     for thread in np.flatnonzero(np.diff(begins)).tolist():  # those with ops
         if thread == line:
@@ -331,7 +312,7 @@ _MODEL_OPS = {
 }
 
 
-def _device_facts(host: Host, found: DeviceEvents, own: I64) -> tuple[I64, list[_Fact]]:
+def _device_facts(host: Host, found: DeviceEvents, own: I64) -> tuple[I64, list[Computed]]:
     """A code of each of these device events, and what the codes stand for.
 
     That is its op. Where only words say why there is none ("Replayed from a graph"), or the op is
@@ -347,7 +328,7 @@ def _device_facts(host: Host, found: DeviceEvents, own: I64) -> tuple[I64, list[
     for one in pair.tolist():
         work, at = divmod(one, things)
         named = found.ops[at] if at < count else _kernel(host.space.event_metadata.name[at - count])
-        facts.append(_Fact(_KINDS.get(Work(work), "op"), named, True))
+        facts.append(Computed(_KINDS.get(Work(work), "op"), named, on_device=True))
     return code.astype(np.int64), facts
 
 
@@ -376,16 +357,16 @@ def _op_spans(host: Host, ops: HostOps, inside: slice) -> _Spans:
     return moments.start_ps, moments.end_ps, ops.op[own], row
 
 
-def _as_input(code: I32, ops: HostOps, facts: list[_Fact]) -> I32:
+def _as_input(code: I32, ops: HostOps, facts: list[Computed]) -> I32:
     """What a thread of tf.data's makes: by the op of its function, else by its iterator."""
     first, place = distinct_keys(code.astype(np.int64))
     listed = code[first].tolist()
     base = len(facts)
-    facts += [_Fact("input", ops.ops[at], False) for at in listed]
+    facts += [Computed("input", ops.ops[at]) for at in listed]
     return (base + place).astype(np.int32)
 
 
-def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[_Spans]:
+def _runtime_spans(host: Host, line: int, facts: list[Computed]) -> list[_Spans]:
     """What threads of the runtimes' pools do around and between ops, and what they compile."""
     space, by_name = host.space, host_names(host)
     runs = entries_shaped(host, lambda name: _PROGRAM.search(name) is not None)
@@ -409,7 +390,7 @@ def _runtime_spans(host: Host, line: int, facts: list[_Fact]) -> list[_Spans]:
             if name not in codes:
                 codes[name] = len(facts)
                 kind = "compile" if compiles[at] else "runtime"
-                facts.append(_Fact(kind, OpName(OpCategory.UNKNOWN, name, ""), False))
+                facts.append(Computed(kind, OpName(OpCategory.UNKNOWN, name, "")))
             listed.append(codes[name])
         start = space.events.start_ps[own]
         code = np.asarray(listed, dtype=np.int32)[place]

@@ -111,26 +111,13 @@ def _places(host: Host, found: Account, calls: Frames, launches: Launched, at: I
     call = np.full(len(at), -1, np.int64)
     for one in np.unique(thread[thread >= 0]).tolist():
         here = np.flatnonzero(thread == one)
-        call[here] = _of_gradient(host, calls, one, when[here])
+        # A gradient is computed for the line that ran the op it is of.
+        start, end = numbered_ops(host).forward_of(one, when[here])
+        call[here] = np.where(start >= 0, calls.running(start, end), -1)
         direct = here[(call[here] < 0) & (one == loop)]
         call[direct] = calls.moments.at(when[direct])
-    row = np.maximum(call, 0)
-    place = np.where(calls.line[row] >= 0, calls.line[row], calls.own[row])
-    # Rows of one name are one place.
-    _names, first, code = np.unique(calls.name, return_index=True, return_inverse=True)
-    found_at: I64 = np.where((call >= 0) & (place >= 0), first[code.ravel()][place], -1)
-    return found_at
-
-
-def _of_gradient(host: Host, calls: Frames, thread: int, when: I64) -> I64:
-    """The call that ran the forward op whose gradient a thread computes; -1 where it does not."""
-    start, end = numbered_ops(host).forward_of(thread, when)
-    if calls.is_sampled:
-        call, _look = calls.first_seen(start, end)
-        call = np.where(call >= 0, call, calls.seen_around(start, end))
-    else:
-        call = calls.moments.at((start + end) // 2)
-    return np.where(start >= 0, call, -1)
+    place = calls.place_of(np.maximum(call, 0))
+    return np.where((call >= 0) & (place >= 0), calls.first_of_name()[place], -1)
 
 
 def _parted(calls: Frames, sites: _Sites, rows: I64, group: list[Owner]) -> list[Owner]:

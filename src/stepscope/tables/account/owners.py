@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from stepscope.tables.python.library_files import OF_MODELS
 from stepscope.tables.traits.op_families import family_of
 from stepscope.tables.traits.updates import is_update, update_of
 
+K = TypeVar("K")
 # Name of compilation that only Python shows.
 _TRACING = "jit"
 # What the loops of these do beside the model is their own, and not how they hand ops over.
@@ -160,12 +162,18 @@ def owners(found: Account) -> list[Owner]:
     return [_region(one) for one in listed]
 
 
+def time_by(key_of: Callable[[Owner], K], listed: Iterable[Owner]) -> dict[K, int]:
+    """Picoseconds in all kept steps of the owners that have each key."""
+    found: dict[K, int] = {}
+    for one in listed:
+        key = key_of(one)
+        found[key] = found.get(key, 0) + one.total_ps
+    return found
+
+
 def time_by_family(ops: Iterable[Owner]) -> dict[str, int]:
     """Picoseconds in all kept steps of each family among these ops."""
-    found: dict[str, int] = {}
-    for one in ops:
-        found[one.family] = found.get(one.family, 0) + one.total_ps
-    return found
+    return time_by(lambda one: one.family, ops)
 
 
 def _region(one: Owner) -> Owner:

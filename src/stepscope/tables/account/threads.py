@@ -128,7 +128,7 @@ def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen 
         return None
     begin, until = calls.moments.start_ps[runs], calls.moments.end_ps[runs]
     chosen = owner[runs]
-    place = np.where(calls.line[chosen] >= 0, calls.line[chosen], calls.own[chosen])
+    place = calls.place_of(chosen)
     known = place >= 0
     if not known.any():
         return None

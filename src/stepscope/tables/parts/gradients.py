@@ -174,8 +174,7 @@ def place_of(calls: Frames | None, begin: I64, until: I64) -> CallSite | None:
         return None
     call = calls.moments.at((begin + until) // 2)
     known = call >= 0
-    at = call[known]
-    row = np.where(calls.line[at] >= 0, calls.line[at], calls.own[at])
+    row = calls.place_of(call[known])
     row, length = row[row >= 0], (until - begin)[known][row >= 0]
     if len(row) == 0:
         return None

@@ -16,14 +16,12 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.owners import Owner, owners, time_by_family
-from stepscope.tables.core.op_scopes import layer_of
+from stepscope.tables.account.owners import Owner, owners, time_by, time_by_family
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import (
     FEW,
     HALF_FRAC,
     LARGE_FRAC,
-    LITTLE_FRAC,
     LONG_OP_PS,
     MANY,
     NEARLY_ALL_FRAC,
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
 
 
 _SAY_LITTLE = PLAIN | {"Einsum"}
-_OF_GRADIENTS = re.compile(r"(?:^|/)gradient(?:_tape|s\w*)/")
 _CALL = (
     "call"  # of a function of the program, or of a library: the largest kind in it is the part's
 )
@@ -86,24 +83,21 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
         return {}
     scopes = _scopes(ops)
     time: dict[_Path, int] = {}
-    direct: dict[_Path, int] = {}
-    merged: dict[_Path, int] = {}  # of this, several ops that are one row, which may lie deeper
+    direct = time_by(lambda one: scopes[id(one)], ops)
+    # Of this, several ops that are one row, which may lie deeper.
+    merged = time_by(lambda one: scopes[id(one)], (one for one in ops if one.others))
     least = _least(ops, whole)
     for one in ops:
         path = scopes[id(one)]
-        direct[path] = direct.get(path, 0) + one.total_ps
-        if one.others:
-            merged[path] = merged.get(path, 0) + one.total_ps
         for depth in range(1, len(path) + 1):
             time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
     for path, spent in merged.items():
         if path and time[path] >= NEARLY_ALL_FRAC * whole:  # nearly all there is
             direct[path] -= spent
-    single = _single_ops(ops, scopes)
     standing = [
         path
         for path, spent in time.items()
-        if spent >= least and path not in single and _is_layer(path, time, direct, whole)
+        if spent >= least and _is_layer(path, time, direct, whole)
     ]
     for path in sorted(standing, key=len, reverse=True):
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
@@ -120,15 +114,6 @@ def _scopes(ops: list[Owner]) -> dict[int, _Path]:
         path = (*one.layer, one.name.rpartition("/")[2])
         within[id(one)] = path if path in known else within[id(one)]
     return within
-
-
-def _single_ops(ops: list[Owner], scopes: dict[int, _Path]) -> set[_Path]:
-    """Scopes that are one op, in which its gradients lie: a formula's, and no layer."""
-    forward = {one.name for one in ops if not _OF_GRADIENTS.search(one.name)}
-    paths = [layer_of(name) for name in forward]
-    named = {(*layer_of(name), name.rpartition("/")[2]) for name in forward}
-    around = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
-    return (named & set(scopes.values())) - around
 
 
 def _says_more(families: dict[str, int]) -> bool:
@@ -184,20 +169,8 @@ def _is_layer(path: _Path, time: dict[_Path, int], direct: dict[_Path, int], who
     """
     around = time.get(path[:-1], whole_ps)
     beside = sum(len(one) == len(path) and one[:-1] == path[:-1] for one in time)
-    is_model = (
-        len(path) == 1 and direct.get(path, 0) < time[path] / 2 and not _is_one_of(path, time)
-    )
+    is_model = len(path) == 1 and direct.get(path, 0) < time[path] / 2
     return (time[path] < NEARLY_ALL_FRAC * around or beside >= FEW) and not is_model
-
-
-def _is_one_of(path: _Path, time: dict[_Path, int]) -> bool:
-    """Whether another scope at the top is made of layers, too: an encoder beside its decoder."""
-    inner: dict[_Path, int] = {}
-    for one in time:
-        if len(one) == 2 and one[:1] != path:
-            inner[one[:1]] = inner.get(one[:1], 0) + 1
-    least = LITTLE_FRAC * time[path]
-    return any(count >= FEW and time[one] >= least for one, count in inner.items())
 
 
 def _belongs(one: Owner) -> bool:
@@ -297,10 +270,9 @@ def _part(key: Key, group: list[Owner]) -> Part:
     if kind == "op":  # copies that are made for a product are not what it is named after
         group = sorted(group, key=lambda one: one.family != name)
     if kind == _CALL:
-        by_kind: dict[str, int] = {}
-        for one in group:
-            of_one = "framework" if one.kind in ("annotated", "op") else one.kind
-            by_kind[of_one] = by_kind.get(of_one, 0) + one.total_ps
+        by_kind = time_by(
+            lambda one: "framework" if one.kind in ("annotated", "op") else one.kind, group
+        )
         kind = max(by_kind, key=lambda name: by_kind[name])
     elif kind in ("framework", "compile", "input", "wait"):
         name = group[0].name
@@ -440,11 +412,11 @@ def calls(whole: _Whole) -> dict[int, Key]:
 
     A single op of JAX's goes with the call that dispatches it, unless it takes longer than that.
     """
-    loops, handed = whole.loops(), dict[Key, int]()
-    for one in whole.owners:
-        if one.function and one.kind in ("framework", "annotated"):
-            key = _call(one, loops)
-            handed[key] = handed.get(key, 0) + one.total_ps
+    loops = whole.loops()
+    calling = (
+        one for one in whole.owners if one.function and one.kind in ("framework", "annotated")
+    )
+    handed = time_by(lambda one: _call(one, loops), calling)
     found: dict[int, Key] = {}
     for one in whole.owners:
         # A library may be called from a function that began before the recording.

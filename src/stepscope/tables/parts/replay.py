@@ -6,8 +6,7 @@ less to do runs ahead until it waits for another that does not: a function that 
 until a device was done saves nothing when it goes.
 
 What goes with a part depends on what it is: code leaves caches cold and threads asleep, calls that
-are put together take their short ops with them, an op that shrinks shrinks its neighbours: those of
-the functions that call it, where it is known who calls it.
+are put together take their short ops with them, an op that shrinks shrinks its neighbours.
 """
 
 from __future__ import annotations
@@ -33,8 +32,6 @@ from stepscope.tables.core.thresholds import (
     HIGHEST,
     LITTLE_FRAC,
     MOST_FRAC,
-    NEARLY_ALL_FRAC,
-    PART_FRAC,
     SHORT_OP_PS,
     VERY_LARGE,
 )
@@ -420,7 +417,6 @@ def _runtime_around(found: Account, listed: list[Owner], part: Part) -> F64:
 def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
     """Share of each owner that goes with a part at best."""
     consequence = _CONSEQUENCES.get(part.kind, _OVERLAP)
-    calling = _calling(part) if part.kind in _OF_OPS else frozenset()
     share = np.zeros(len(found.kind), dtype=np.float64)
     for one in listed:
         goes = 0.0
@@ -428,8 +424,6 @@ def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
             goes = 0.0  # an undisturbed step has none of it
         elif one.kind in _AROUND:
             goes = consequence.around
-        elif one.kind == "op" and calling and one.function:
-            goes = consequence.ops if (one.file, one.function) in calling else 0.0
         elif one.kind == "op" and not one.on_device:
             is_short = one.total_ps < SHORT_OP_PS * one.stretches
             goes = consequence.short_ops if is_short else consequence.ops
@@ -437,18 +431,3 @@ def _goes_with(found: Account, listed: list[Owner], part: Part) -> F64:
             goes = consequence.ops if part.kind in _OF_OPS else 0.0
         share[list(one.rows)] += goes * one.share
     return np.minimum(share, 1.0)
-
-
-def _calling(part: Part) -> frozenset[tuple[str, str]]:
-    """File and name of the functions that a part's ops are called from; empty: not known of all.
-
-    Ops that others call neither make their inputs nor read their outputs.
-    """
-    times: dict[tuple[str, str], int] = {}
-    for one in part.owners:
-        if one.function:
-            place = one.file, one.function
-            times[place] = times.get(place, 0) + one.total_ps
-    if sum(times.values()) < NEARLY_ALL_FRAC * part.total_ps:
-        return frozenset()
-    return frozenset(one for one, time in times.items() if time >= PART_FRAC * part.total_ps)

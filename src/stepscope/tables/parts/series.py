@@ -13,10 +13,7 @@ from stepscope.tables.core.thresholds import (
     DOZENS,
     HALF_FRAC,
     LARGE_FRAC,
-    MANY,
     MOST_FRAC,
-    NEARLY_ALL_FRAC,
-    OFTEN,
     PART_FRAC,
     SEVERAL,
 )
@@ -65,13 +62,9 @@ def series(time_ps: I64, step_ps: I64 | None = None) -> Series:
         if quiet <= LARGE_FRAC * float(time_ps[has].mean()):
             every = _period(np.flatnonzero(has))
     growth = nan
-    if count >= SEVERAL and share >= HALF_FRAC:
-        if abs(_steady(time_ps)) >= (HALF_FRAC if count >= DOZENS else MOST_FRAC):
-            growth = _apart(_growth(time_ps), time_ps, step_ps)
-        elif count >= OFTEN and abs(_steady(_middles(time_ps))) >= NEARLY_ALL_FRAC:
-            rest = None if step_ps is None else _middles(step_ps - time_ps)
-            middles = _middles(time_ps)
-            growth = _apart(_growth(middles), middles, None if rest is None else rest + middles)
+    steady = HALF_FRAC if count >= DOZENS else MOST_FRAC
+    if count >= SEVERAL and share >= HALF_FRAC and abs(_steady(time_ps)) >= steady:
+        growth = _apart(_growth(time_ps), time_ps, step_ps)
     return Series(share, growth, every, float(time_ps[0] / time_ps.sum()))
 
 
@@ -80,12 +73,6 @@ def _steady(time_ps: I64) -> float:
     if not time_ps.std() > 0:
         return 0.0
     return float(np.corrcoef(np.arange(len(time_ps)), time_ps)[0, 1])
-
-
-def _middles(time_ps: I64) -> I64:
-    """The median of each of some blocks of steps: what interrupts single ones does not count."""
-    listed = [int(np.median(one)) for one in np.array_split(time_ps, MANY)]
-    return np.asarray(listed, dtype=np.int64)
 
 
 def _growth(time_ps: I64) -> float:

@@ -14,7 +14,7 @@ from stepscope.columns import pivot, union_spans
 from stepscope.columns.space import F64, I64
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.owners import Owner
+from stepscope.tables.account.owners import Owner, time_by
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import (
@@ -170,9 +170,7 @@ def _ops_of_loop(part: Part) -> list[Share]:
     # The functions that JAX dispatches say more than the instructions of XLA's in them.
     if all(_INSTRUCTION.fullmatch(one.name) or is_eager_in_jax(one.name) for one in ops):
         ops = [owner for owner in part.owners if owner.kind == "framework" and owner.name] or ops
-    times: dict[str, int] = {}
-    for owner in ops:
-        times[owner.name] = times.get(owner.name, 0) + owner.total_ps
+    times = time_by(lambda owner: owner.name, ops)
     working = [
         name for name in times if name not in _BOOKKEEPING and not name.startswith("TFE_")
     ] or list(times)
@@ -216,11 +214,8 @@ def operands(host: Host, part: Part) -> list[str]:
 
 def launched_at(part: Part) -> list[Share]:
     """Return where the program launches most of a part; [] where that is unknown."""
-    sites: dict[Site, int] = {}
-    for owner in part.owners:
-        if owner.is_launched and owner.file:
-            site = Site(owner.function, owner.file, owner.line)
-            sites[site] = sites.get(site, 0) + owner.total_ps
+    launched = (owner for owner in part.owners if owner.is_launched and owner.file)
+    sites = time_by(lambda owner: Site(owner.function, owner.file, owner.line), launched)
     if sum(sites.values()) <= HALF_FRAC * part.total_ps:
         return []
     longest = sorted(sites, key=lambda site: -sites[site])[:FEW]

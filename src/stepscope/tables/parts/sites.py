@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 
 from stepscope.columns import distinct_keys, sum_by_key
-from stepscope.tables.account.owners import Owner
+from stepscope.tables.account.owners import Owner, time_by
 from stepscope.tables.core.op_name import OpName
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.thresholds import FEW, HALF_FRAC, LARGE_FRAC, OFTEN, TRACE_FRAC
@@ -193,10 +193,7 @@ def located(one: Part, *, is_launched: bool) -> Owner:
     mine = [each for each in one.owners if each.is_launched == is_launched] or one.owners
     placed = [each for each in mine if each.file]
     if one.kind == "eager" and placed:
-        lines: dict[tuple[str, int], int] = {}
-        for each in placed:
-            at = each.file, each.line
-            lines[at] = lines.get(at, 0) + each.total_ps
+        lines = time_by(lambda each: (each.file, each.line), placed)
         most = max(lines, key=lambda at: lines[at])
         placed = [each for each in placed if (each.file, each.line) == most]
     return placed[0] if placed else mine[0]
@@ -227,8 +224,6 @@ def place_of(
 
 def within_of(part: Part) -> str:
     """Return the range and the ops that most of a part lies in; "" where there are none."""
-    total: dict[str, int] = {}
-    for owner in part.owners:
-        total[owner.within] = total.get(owner.within, 0) + owner.total_ps
+    total = time_by(lambda owner: owner.within, part.owners)
     most = max(total, key=lambda name: total[name], default="")
     return most if total.get(most, 0) > HALF_FRAC * part.total_ps else ""

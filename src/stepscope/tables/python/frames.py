@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stepscope.columns import distinct, distinct_keys, rows_of
-from stepscope.columns.space import I64, U8, Bool
+from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.schema import names
 from stepscope.tables.core.installed import (
     FRAMEWORK_FOLDER,
@@ -180,6 +180,24 @@ class Frames:
     looks_ps: I64
     is_carried: Bool
     every_ps: I64
+
+    def place_of(self, call: I64 | I32) -> I64:
+        """The line of the program that each call is at, else its function; -1 neither."""
+        return np.where(self.line[call] >= 0, self.line[call], self.own[call])
+
+    def first_of_name(self) -> I64:
+        """The first call of each call's name: places of one name are one."""
+        _names, first, code = np.unique(self.name, return_index=True, return_inverse=True)
+        same: I64 = first[code.ravel()]
+        return same
+
+    def running(self, begin_ps: I64, end_ps: I64) -> I64:
+        """What runs in each of these spans: what a look in it or around it saw; -1 unknown."""
+        if not self.is_sampled:
+            return self.moments.at((begin_ps + end_ps) // 2)
+        # What was seen before a span may have ended before it, too.
+        call, _look = self.first_seen(begin_ps, end_ps)
+        return np.where(call >= 0, call, self.seen_around(begin_ps, end_ps))
 
     def looks(self) -> tuple[I64, I64]:
         """When what runs was looked at, and what was seen, -1 nothing.

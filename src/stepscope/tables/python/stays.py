@@ -72,7 +72,7 @@ def stays(threads: Threads, chosen: Sequence[Bool], spans: Spans) -> list[Stay]:
 
 def _keys(calls: Frames, at: I64) -> tuple[list[_At], I64]:
     """The places of these calls, and which of them each is at."""
-    line = np.where(calls.line[at] >= 0, calls.line[at], calls.own[at])
+    line = calls.place_of(at)
     call = calls.call[at]
     called = np.where(call >= 0, calls.name[np.maximum(call, 0)], -1)
     rows = np.stack([calls.name[calls.own[at]], calls.name[line], called])

@@ -8,10 +8,10 @@ import numpy as np
 
 from stepscope.columns import innermost
 from stepscope.columns.space import I64, Bool
-from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.torch.signature import arguments
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,6 +53,13 @@ class NumberedOps:
         outermost: I64 = rows[np.lexsort((self.start_ps[rows], self.number[rows]))]
         return outermost
 
+    def _computed(self, thread: int, times: I64) -> I64:
+        """The number of the gradient that a thread computes at each time; -1 for none."""
+        mine = self.backward & (self.thread == thread)
+        at = innermost(self.start_ps[mine], self.end_ps[mine], times)
+        number: I64 = np.append(self.number[mine], -1)[at]
+        return number
+
     def called_for(self, thread: int, times: I64) -> I64:
         """The event of the op that the program called, whose gradient a thread computes.
 
@@ -62,10 +69,7 @@ class NumberedOps:
         Returns:
             A row for each time; -1 where the thread computes no gradient, or none was recorded.
         """
-        mine = self.backward & (self.thread == thread)
-        at = innermost(self.start_ps[mine], self.end_ps[mine], times)
-        asked = np.append(self.number[mine], -1)[at]
-        called = self.outermost()
+        asked, called = self._computed(thread, times), self.outermost()
         if len(called) == 0:
             return np.full(len(times), -1, dtype=np.int64)
         place = np.searchsorted(self.number[called], asked, side="right") - 1
@@ -79,10 +83,7 @@ class NumberedOps:
         Returns:
             Its begin and end; -1 where the thread computes none, or it was not recorded.
         """
-        mine = self.backward & (self.thread == thread)
-        at = innermost(self.start_ps[mine], self.end_ps[mine], times)
-        asked = np.append(self.number[mine], -1)[at]
-        rows = self.last_forward()
+        asked, rows = self._computed(thread, times), self.last_forward()
         if len(rows) == 0:
             nothing = np.full(len(times), -1, dtype=np.int64)
             return nothing, nothing
@@ -114,9 +115,5 @@ def numbered_ops(host: Host) -> NumberedOps:
 
 def _is_backward(text: str) -> bool:
     """Whether an op's arguments name the thread of its forward op."""
-    try:
-        found = json_value(text)
-    except ValueError:
-        return False
-    thread = found.get("Fwd thread id") if isinstance(found, dict) else None
+    thread = arguments(text).get("Fwd thread id")
     return isinstance(thread, int) and thread > 0

@@ -16,7 +16,6 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.presence import entries_named, entries_shaped
 from stepscope.tables.core.processes import correlation_ids
@@ -26,6 +25,7 @@ from stepscope.tables.device.events import device_events
 from stepscope.tables.torch.graph_replays import replayed_events
 from stepscope.tables.torch.launches import launched
 from stepscope.tables.torch.op_calls import op_calls, ops_around
+from stepscope.tables.torch.signature import arguments
 
 NO_CAPTURE: Final = "no recording has its capture, or its kernels outside of a graph"
 _BEGIN: Final = re.compile(r"StreamBeginCapture", re.IGNORECASE)
@@ -155,11 +155,7 @@ def _captured(host: Host, thread: int, calls: I64) -> LaunchSequence:
 
 def _launched_name(call: str, said: str) -> str:
     """What a call launches: ROCm's say it, CUDA's only where it is a copy."""
-    try:
-        args = json_value(said) if said else {}
-    except ValueError:
-        args = {}
-    kernel = args.get("kernel") if isinstance(args, dict) else None
+    kernel = arguments(said).get("kernel")
     if isinstance(kernel, str) and kernel:
         return kernel
     return call if _COPIES.search(call) or _SETS.search(call) else ""

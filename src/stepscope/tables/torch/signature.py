@@ -187,8 +187,7 @@ def parse_signature(op: str, shapes: str, said: str) -> Signature:
         shapes: The list of shapes as text, "" for none.
         said: Its arguments, a JSON object as text, "" for none.
     """
-    found = _json(said)
-    args: dict[str, Any] = found if isinstance(found, dict) else {}
+    args = arguments(said)
     types, strides, values = (
         _tuple(args.get(key)) for key in ("Input type", "Input Strides", "Concrete Inputs")
     )
@@ -200,6 +199,12 @@ def parse_signature(op: str, shapes: str, said: str) -> Signature:
         values=tuple(map(str, values)),
         is_triton=args.get("kernel_backend") == "triton",
     )
+
+
+def arguments(text: str) -> dict[str, Any]:
+    """Return the arguments that PyTorch noted of an event; {} where that is no JSON object."""
+    found = _json(text)
+    return found if isinstance(found, dict) else {}
 
 
 def _json(text: str) -> Any:

@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.presence import any_event, entries_shaped
@@ -19,6 +18,7 @@ from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events, device_lines
 from stepscope.tables.torch.costs import cost_of
 from stepscope.tables.torch.op_calls import op_calls
+from stepscope.tables.torch.signature import arguments
 
 _INDUCTOR: Final = re.compile(
     r"triton_(poi|red|per|tem|mm|for|split_scan)_(?:fused_)?(.*?)(?:_\d+)?$"
@@ -116,13 +116,7 @@ def triton_kernels(host: Host) -> tuple[TritonKernel, ...]:
 
 def _described(name: str, said: str) -> dict[str, Any]:
     """What a kernel's name and its arguments tell."""
-    found = _INDUCTOR.match(name)
-    try:
-        args = json_value(said) if said else {}
-    except ValueError:
-        args = {}
-    if not isinstance(args, dict):
-        args = {}
+    found, args = _INDUCTOR.match(name), arguments(said)
     words = [str(args.get("kernel_kwargs", "")).replace(",", ", ")]
     words += [f"{key[4:]}: {args[key]}" for key in ("num_warps", "num_stages") if key in args]
     return {

@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import pivot
-from stepscope.limits import json_value
 from stepscope.schema import names
 from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.core.profile import Host
@@ -17,6 +16,7 @@ from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.hlo.shape import PRIMITIVES
+from stepscope.tables.torch.signature import arguments
 from stepscope.tables.traits.graph_lines import Stack, graph_lines
 from stepscope.tables.traits.inside import inside, place_of_instruction
 
@@ -124,11 +124,7 @@ def _argument_type(host: Host, event: int) -> str:
     said = dict(pivot.event_stats(host.space, event)).get(names.ARGUMENTS)
     if not isinstance(said, str):
         return ""
-    try:
-        arguments = json_value(said)
-    except ValueError:
-        return ""
-    types = arguments.get("Input type") if isinstance(arguments, dict) else None
+    types = arguments(said).get("Input type")
     if not isinstance(types, list):
         return ""
     known = (_TORCH_TYPES.get(one, "") for one in types if isinstance(one, str))
