@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from stepscope.formats.xspace import decode
-from stepscope.registry import Silence
 from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import Plane, draw, event, nth, space
@@ -44,17 +43,9 @@ def test_a_check_of_every_gradient_is_anomaly_mode() -> None:
     assert found.severity == "high"
 
 
-def test_one_look_at_the_loss_is_no_mode() -> None:
-    assert "no op checks every tensor" in asked("MMBBBBNI..").reason("debug-mode", Silence)
-
-
 def test_a_switch_that_was_noted_is_enough() -> None:
     found = asked("MM........", jax_debug_nans="on").finding("debug-mode")
     assert found.saving_high_ms == pytest.approx(0.8)
-
-
-def test_other_settings_are_not_for_debugging() -> None:
-    asked("MM........", parameters="float64").reason("debug-mode", Silence)
 
 
 def types_of_ops(found: Asked) -> dict[str, str]:
@@ -64,13 +55,6 @@ def types_of_ops(found: Asked) -> dict[str, str]:
 
 def causes_of_parts(found: Asked) -> list[str]:
     return [one.cause for one in found.answers("largest-part") if isinstance(one, Finding)]
-
-
-def test_products_are_of_the_type_of_the_parameters() -> None:
-    for noted, said in (("float64", "f64"), ("bfloat16", ""), ("float16", "f16")):
-        types = types_of_ops(asked("MMB.......", parameters=noted))
-        assert types["matmul"] == said
-        assert types["MmBackward0"] == ""
 
 
 def test_the_policy_of_a_model_is_before_its_variables() -> None:

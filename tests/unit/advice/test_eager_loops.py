@@ -44,17 +44,6 @@ def test_a_loop_of_the_program_says_more_than_the_call_that_runs_it() -> None:
     assert function_of(eager(call, loop=("a.py:7 others", 8.0))) == "views"
 
 
-def test_a_call_with_nearly_all_of_the_step_is_the_model_unless_one_is_compiled() -> None:
-    """An iterator that prepares pictures op by op, beside an update that is compiled."""
-    calls = (
-        a_call("main", framework_ms=16.0, is_loop=True),
-        a_call("pictures", 0, framework_ms=16.0),
-        a_call("prepare", 1, framework_ms=14.0),
-    )
-    beside = eager(*calls, compiled=True)
-    assert function_of(beside) == "prepare"
-
-
 def test_functions_that_share_what_is_handed_over_have_a_caller_in_common() -> None:
     calls = (
         a_call("main", framework_ms=16.0, is_loop=True),
@@ -64,16 +53,6 @@ def test_functions_that_share_what_is_handed_over_have_a_caller_in_common() -> N
     found = eager(*calls)
     assert function_of(found) == "prepare"
     assert eager().place is None
-
-
-@pytest.mark.parametrize(("loop_ms", "function"), [(8.0, ""), (2.0, "prepare")])
-def test_a_loop_with_a_good_share_is_the_place_and_not_what_calls_it(
-    loop_ms: float, function: str
-) -> None:
-    """The loop is a part with a place of its own: the two become one finding."""
-    whole = a_call("prepare", framework_ms=16.0)
-    found = eager(whole, loop=("a.py:7 prepare", loop_ms), compiled=True)
-    assert function_of(found) == function
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,6 @@ def test_the_function_that_makes_the_objects_is_told() -> None:
     assert found.place is not None and found.place.function == "anchors"
 
 
-def test_a_function_that_takes_longer_than_its_collections_is_a_matter_of_its_own() -> None:
-    stacks = [("$/me/train.py:4 main", 0, 10_000), ("$/me/train.py:9 anchors", 0, 9_000)]
-    found = collecting(200, 1, *stacks).finding("garbage-collection")
-    assert found.saving_high_ms == pytest.approx(0.2)
-
-
 def test_one_long_collection_among_short_ones_shows_no_habit() -> None:
     steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(10)]
     young = [Event("garbage collection, generation 0", 1000.0 * n + 100, 10) for n in range(10)]

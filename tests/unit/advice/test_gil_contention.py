@@ -10,21 +10,6 @@ from stepscope.registry import Silence
 from tests.unit.advice.test_largest_part import account, first, op, part, told
 
 
-def test_another_thread_that_holds_the_lock_is_named() -> None:
-    rival = {
-        "thread": "monitor",
-        "function": "watch",
-        "file": "train.py",
-        "line": 7,
-        "busy_frac": 0.9,
-        "loop_waits": True,
-    }
-    found = first(account(part(kind="framework", time_ms=8.0), rivals=[rival]))
-    assert found.rule == "gil-contention"
-    quiet = told(account(part(), rivals=[{**rival, "loop_waits": False}]))
-    assert {one.rule: one.outcome for one in quiet.checked}["gil-contention"] == "silent"
-
-
 def test_threads_that_hold_the_lock_for_a_part_of_their_time_may_cost_more_unrecorded() -> None:
     rival = {
         "thread": "feeder-1",

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from stepscope.advice import RULES
-from stepscope.advice.results import Results
 from stepscope.formats.xspace import decode
 from stepscope.registry import Silence, Unknown
-from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
-from tests.profiles import draw, event, nth, space, worked_example
+from tests.profiles import draw, event, nth, space
 from tests.profiles.drawing import Drawn
 from tests.profiles.model import Event, EventLike, host, line, plane
 from tests.unit.advice.asking import Asked
@@ -76,19 +71,6 @@ def test_large_ops_of_an_optimizer_are_not_overhead() -> None:
     assert found.saving_high_ms < 0.06
 
 
-def test_what_a_closure_computes_within_the_optimizers_step_is_not_its_own() -> None:
-    """LBFGS calls the model again and again within its step."""
-    backward = ("autograd::engine::evaluate_function: AddmmBackward0", 500.0, 50.0)
-    asked = loop_of(*updates(200, 3.0), backward)
-    assert asked.reason("optimizer-per-variable", Unknown)
-
-
-def test_without_a_name_nobody_knows_the_optimizer() -> None:
-    assert "No call of an optimizer" in loop_of(("aten/mul:mul", 0, 5)).reason(
-        "optimizer-per-variable", Unknown
-    )
-
-
 STEP = event("train", step_num=nth, _r=1)
 OP = event("a/MatMul:MatMul")
 
@@ -121,11 +103,6 @@ def traced(*, tracing_in: str, name: str = "step", count: int = 3) -> Asked:
     )
 
 
-def test_retracing_costs_the_calls_that_trace_less_what_they_compute() -> None:
-    found = traced(tracing_in="TT").finding("retracing")
-    assert found.saving_ms == pytest.approx(0.8 - 0.2)
-
-
 def test_a_function_that_is_always_traced_for_the_first_time_is_made_in_the_loop() -> None:
     found = traced(tracing_in="TT", count=1).finding("retracing")
     assert found.saving_ms == pytest.approx(0.8 - 0.2)
@@ -133,11 +110,6 @@ def test_a_function_that_is_always_traced_for_the_first_time_is_made_in_the_loop
 
 def test_tracing_once_is_no_retracing() -> None:
     assert "1 times" in traced(tracing_in="TN").reason("retracing", Silence)
-
-
-def test_without_a_call_of_a_function_retracing_is_unknown() -> None:
-    bare = drawn("/host:CPU\n  python   S---------S---------")
-    assert "tf.function" in bare.reason("retracing", Unknown)
 
 
 def compiling(events: str) -> Asked:
@@ -155,28 +127,6 @@ def compiling(events: str) -> Asked:
     )
 
 
-def test_recompilation_costs_the_calls_that_compile() -> None:
-    found = compiling("..X----.....X----...").finding("recompilation")
-    # Each call lasts 800 µs, of which an op runs 200.
-    assert found.saving_ms == pytest.approx(0.6)
-
-
-def test_where_steps_are_a_guess_compiling_in_each_may_be_the_set_up() -> None:
-    sure = compiling("..X----.....X----...")
-    results = sure.results("overview_page", "host_activity")
-    page = results["overview_page"]
-    guess = replace(page, steps=replace(page.steps, confidence=0.45))
-    rule = next(rule for rule in RULES if rule.id == "recompilation")
-    (found,) = rule.check(Results(results | {"overview_page": guess}))
-    assert isinstance(found, Finding)
-    assert found.severity == "info"
-    assert found.confidence < sure.finding("recompilation").confidence
-
-
-def test_compiling_nothing_is_no_recompilation() -> None:
-    compiling("....................").reason("recompilation", Silence)
-
-
 def loop(dispatches: int, *, kernel_us: float) -> Asked:
     """Two steps of 1 ms with so many eager ops each, whose kernels take ``kernel_us``."""
     events: list[EventLike] = []
@@ -188,15 +138,6 @@ def loop(dispatches: int, *, kernel_us: float) -> Asked:
             events.append(("EagerExecute", start, 0.9 * 1000.0 / dispatches, {"is_func": 0}))
             events.append(("KernelAndDeviceFunc::Run", start, kernel_us))
     return asked(space(host(line("python", *events))))
-
-
-def test_an_eager_loop_costs_the_time_in_which_no_kernel_runs() -> None:
-    found = loop(50, kernel_us=4).finding("eager-execution")
-    assert found.saving_ms == pytest.approx(1.0 - 50 * 0.004)
-
-
-def test_a_few_eager_ops_are_no_eager_loop() -> None:
-    loop(10, kernel_us=4).reason("eager-execution", Silence)
 
 
 def test_eager_ops_of_few_steps_are_not_each_steps() -> None:
@@ -211,23 +152,6 @@ def test_eager_ops_of_few_steps_are_not_each_steps() -> None:
             events.append(("KernelAndDeviceFunc::Run", start, 1.0))
     found = asked(space(host(line("python", *events))))
     found.reason("eager-execution", Silence)
-
-
-def printing(where: str) -> Asked:
-    return drawn(
-        f"""
-        /host:CPU
-          python   S---------S---------
-          tf_pool  {where}
-        """,
-        P=event("PrintV2:PrintV2"),
-        O=OP,
-    )
-
-
-def test_printing_in_every_step_costs_its_time() -> None:
-    found = printing(".P----O--..P----O--.").finding("print-every-step")
-    assert found.saving_ms == pytest.approx(0.5)
 
 
 def test_a_callback_that_other_ops_hide_takes_its_whole_time_and_says_what_is_left() -> None:
@@ -291,10 +215,6 @@ def test_what_python_saves_is_not_denied_where_no_python_was_recorded() -> None:
     slow_in_python().reason("slow-steps", Unknown)
 
 
-def test_few_steps_say_nothing_about_slow_ones() -> None:
-    assert "too few" in printing(".P----O--..P----O--.").reason("slow-steps", Unknown)
-
-
 def in_python(picture: str) -> Asked:
     return drawn(
         f"""
@@ -321,29 +241,6 @@ def test_short_python_functions_are_no_reason() -> None:
         O=OP,
     )
     asked_about.reason("python-bound", Silence)
-
-
-def test_a_damaged_recording_is_said_to_be_so() -> None:
-    data = worked_example(gpu=True)
-    found = asked(data[: len(data) // 2]).finding("incomplete-profile")
-    assert found.severity == "low"
-
-
-def test_a_whole_recording_is_not_reported() -> None:
-    asked(space(host(line("python", ("train", 0, 90, {"step_num": 0, "_r": 1}))))).reason(
-        "incomplete-profile", Silence
-    )
-
-
-def compiling_in_steps(steps: int, compiled: tuple[int, ...]) -> Asked:
-    """Steps of 1 ms; in some of them something compiles for 500 µs that no function names."""
-    events = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(steps)]
-    events += [Event("PjRtCompile", 1000.0 * n + 100, 500) for n in compiled]
-    return asked(space(host(line("python", *events))))
-
-
-def test_compiling_in_one_step_is_the_first_compiling_and_not_again() -> None:
-    assert compiling_in_steps(10, (2, 3, 4, 5)).finding("recompilation")
 
 
 def test_a_recording_without_steps_compiles_nothing_again() -> None:

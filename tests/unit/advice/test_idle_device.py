@@ -37,18 +37,6 @@ def test_where_much_else_fills_the_idle_time_nobody_is_named() -> None:
     assert found.place is None and "Most of it is" not in found.message
 
 
-def test_ops_are_the_devices_where_no_launch_says_otherwise() -> None:
-    assert idle(account(NOISE), 4.0).place is None
-    part(kind="python", name="augment", time_ms=3.0)
-
-
-def test_a_wait_for_the_idle_device_has_a_place() -> None:
-    waits = part(kind="wait", name="hipMemcpyWithStream", time_ms=3.5, file="runner.py", line=276)
-    found = idle(account(PRODUCTS, waits), 4.0)
-    assert found.place is not None
-    assert (found.place.file, found.place.line) == ("runner.py", 276)
-
-
 def test_what_the_host_computes_for_the_device_is_named() -> None:
     """A rotary embedding's angles, on the host in each layer: "the device is idle", and no more."""
 

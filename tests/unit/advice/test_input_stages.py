@@ -70,14 +70,6 @@ def test_what_a_generator_makes_is_said_as_it_is(elements: int, says: str) -> No
     # The program may have a PyDataset and no generator.
 
 
-def test_making_a_batch_may_compute_more_than_it_uses() -> None:
-    """A whole scan was rotated and resized, and a patch cut out of it."""
-    found = answer(
-        "python-in-pipeline", results(replace(GENERATOR, elements=1), {"native_function": 0.5})
-    )
-    assert isinstance(found, Finding)
-
-
 def test_python_beside_the_steps_ops_takes_a_core_from_them() -> None:
     """It keeps up, nearly: what is waited for is little, and yet the ops have half of the cores."""
     stage = replace(GENERATOR, elements=1, element_us=80_000)
@@ -109,26 +101,6 @@ def test_datasets_of_windows_are_no_files() -> None:
     assert isinstance(files, Finding)
 
 
-def test_the_rules_that_explain_a_wait_for_input_are_these() -> None:
-    for symptom in ("input-bound", "uneven-steps"):
-        named = {rule.id for rule in RULES if symptom in rule.cause_of}
-        # Two stop Python, whatever it does; of PyTorch's loaders test_torch tells.
-        others = {"gil-contention", "garbage-collection", "loader-workers", "restarted-pipeline"}
-        others.add("input-takes-cores")  # it explains late steps, and has a test of its own
-        assert named - others == {*CASES}
-
-
-@pytest.mark.parametrize("rule_id", CASES)
-def test_a_rule_fires_with_the_saving_of_its_change(rule_id: str) -> None:
-    stage, gains, saving_ms = CASES[rule_id]
-    found = answer(rule_id, results(stage, gains))
-    assert isinstance(found, Finding)
-    assert found.saving_ms == pytest.approx(saving_ms)
-    assert found.saving_high_ms == pytest.approx(60.0), "at most the whole wait"
-    assert found.measured["step_after_ms"] == pytest.approx(100.0 - saving_ms)
-    assert found.severity == "high"
-
-
 @pytest.mark.parametrize("rule_id", CASES)
 @pytest.mark.parametrize("other", CASES)
 def test_a_rule_comes_first_only_on_its_own_fault(rule_id: str, other: str) -> None:
@@ -152,23 +124,9 @@ def test_a_rule_cannot_know_without_steps_or_tf_data(rule_id: str) -> None:
     assert isinstance(answer(rule_id, results(None, {})), Unknown)
 
 
-def test_no_saving_is_larger_than_the_wait() -> None:
-    """A pipeline may gain 90 % of its period and the step still waits for only 60 ms."""
-    found = answer("serial-map", results(SERIAL, {"num_parallel_calls": 0.9}))
-    assert isinstance(found, Finding)
-    assert found.saving_ms == pytest.approx(60.0)
-
-
 def test_random_or_cached_elements_are_not_to_be_cached() -> None:
     for stage in (replace(CACHEABLE, is_random=True), replace(CACHEABLE, has_cache=True)):
         assert isinstance(answer("no-cache", results(stage, {"cache": 0.5})), Silence)
-
-
-def test_calls_too_short_to_be_recorded_are_taken_for_overhead() -> None:
-    """Nothing is known of the ops, so 70 % of what doing without the map would gain counts."""
-    found = answer("batch-after-map", results(CHEAP, {"vectorised_map": None, "offline": 0.5}))
-    assert isinstance(found, Finding)
-    assert found.saving_ms == pytest.approx(0.7 * 50.0)
 
 
 def test_a_change_that_gains_nothing_is_no_finding() -> None:
@@ -206,21 +164,6 @@ def test_a_batch_that_is_ready_waits_for_the_lock_that_the_pipeline_holds(
         return
     assert isinstance(held, Finding)
     assert (held.saving_ms, held.saving_high_ms) == (30.0, 60.0)
-
-
-def test_a_python_map_is_not_told_to_use_threads() -> None:
-    assert isinstance(
-        answer("serial-map", results(PYTHON_MAP, {"num_parallel_calls": 0.4})), Silence
-    )
-    found = answer("python-in-pipeline", results(PYTHON_MAP, {"native_function": 0.4}))
-    assert isinstance(found, Finding)
-
-
-def said_of(found: dict[str, Any]) -> str:
-    """The message of python-in-pipeline."""
-    one = answer("python-in-pipeline", found)
-    assert isinstance(one, Finding)
-    return one.message
 
 
 def test_what_makes_elements_in_python_is_placed_where_other_threads_are() -> None:

@@ -157,45 +157,6 @@ def saying(id_: str, saving_ms: float, *parts: str) -> Rule:
     return Rule(id_, check, parts=parts)
 
 
-def test_compute_in_64_bits_is_an_alarm() -> None:
-    found = first(account(op("dot_general", 8.0, data_type="f64")))
-    assert found.severity == "high"
-    assert "float32" in found.actions[0]
-
-
-def test_a_small_fault_does_not_stand_before_the_part_that_has_most_of_the_step() -> None:
-    small = saying("small-fault", 0.6, "copy")
-    found = told(account(op("Conv2D", 9.0), part(kind="copy", name="copy", time_ms=1.0)), small)
-    assert [one.rule for one in found.findings] == ["largest-part", "small-fault"]
-
-
-def test_a_rule_that_explains_the_part_takes_its_place() -> None:
-    knows = saying("knows-why", 4.0, "python")
-    found = told(account(part()), knows)
-    assert [one.rule for one in found.findings] == ["knows-why"]
-    assert found.findings[0].place is not None
-    assert found.findings[0].place.function == "prepare"
-
-
-def dispatching(saving_ms: float) -> Rule:
-    """A rule about handing ops over, declared as a cause of large parts."""
-    rule = saying("dispatch", saving_ms, "framework", "unrecorded")
-    return replace(rule, cause_of=("largest-part",))
-
-
-def test_how_ops_are_handed_over_is_no_cause_of_what_an_op_computes() -> None:
-    """Dispatch costs 3 of 10 ms; writing files 6: what the files cost is not explained by it."""
-    found = told(account(op("WriteFile", 6.0), part(kind="framework", time_ms=3.0)), dispatching(3))
-    assert found.findings[0].rule == "largest-part"
-    assert found.findings[0].explained_by == ()
-
-
-def test_a_cause_that_speaks_of_the_part_comes_before_it() -> None:
-    found = told(account(part(kind="framework", time_ms=6.0)), dispatching(2.0))
-    assert [one.rule for one in found.findings] == ["dispatch", "largest-part"]
-    assert found.findings[1].explained_by == ("dispatch",)
-
-
 def locating(saving_ms: float) -> Rule:
     """A rule that locates by a table of calls what the account has lines of."""
     return saying("eager-execution", saving_ms, "framework", "eager")
@@ -250,17 +211,6 @@ def test_what_is_worth_a_change_is_told_though_several_ops_take_longer() -> None
     found = first(account(*rows, part(time_ms=1.2)))
     assert found.place is not None
     assert found.place.function == "prepare"
-
-
-def test_a_rule_that_explains_little_of_it_does_not() -> None:
-    found = told(account(part()), saying("knows-little", 1.0, "python"))
-    assert [one.rule for one in found.findings] == ["largest-part", "knows-little"]
-
-
-def test_no_rule_saves_more_than_the_parts_it_explains_have_and_what_goes_with_them() -> None:
-    (found,) = told(account(part()), saying("boasts", 9.0, "python")).findings
-    assert found.saving_ms == 5.0
-    assert found.saving_high_ms == pytest.approx(10 * 5.5 / (5.5 + 4.05))
 
 
 @pytest.mark.parametrize("optimizer", ["Adam", "SGD", "RMSprop", "Lion"])

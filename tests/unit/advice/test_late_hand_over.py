@@ -33,12 +33,3 @@ def test_a_late_hand_over_is_no_fault_of_the_pipeline() -> None:
     (one,) = told(1_400.0)
     assert (one.rule, one.severity) == ("late-hand-over", "info")
     assert one.saving_high_ms == pytest.approx(20.0)
-
-
-@pytest.mark.parametrize(
-    ("making_us", "kind"), [(51_000.0, "hand-over"), (1_400.0, "map"), (None, "hand-over")]
-)
-def test_a_pipeline_that_takes_half_a_step_or_whose_work_is_unknown_is_blamed(
-    making_us: float | None, kind: str
-) -> None:
-    assert [one.rule for one in told(making_us, kind=kind)] == ["input-bound"]

@@ -7,51 +7,16 @@ import pytest
 from stepscope.advice import RULES
 from stepscope.advice.results import Results
 from stepscope.analysis.overview_page import StepRow
-from stepscope.formats.xspace import decode
 from stepscope.registry import Silence
 from stepscope.result import Finding, Table
-from stepscope.tables.core.profile import Host, Profile
-from tests.labelled.synthetic import BF16, GIB, GOOD, HALF_SUM, WAIT, layers
+from tests.labelled.synthetic import BF16, GIB, GOOD, WAIT
 from tests.profiles.loops import Kernel, copy_to_device
-from tests.profiles.model import EventLike, gpu, host, line, space, stream
-from tests.unit.advice.asking import Asked, ask
+from tests.unit.advice.asking import ask
 
 # 300 kernels of 3 µs, launched in 6 µs each: the device works 0.9 of each 1.8 ms.
 TINY = replace(
     GOOD, kernels=[Kernel(BF16, 3, f"layer_{n}/MatMul:MatMul") for n in range(300)], launch_us=6
 )
-
-
-def test_kernels_shorter_than_their_launch_cost_what_the_device_waits() -> None:
-    found = ask(TINY).finding("tiny-kernels")
-    # Host: 300 launches of 6 µs and 1 µs between steps.
-    assert found.saving_ms == pytest.approx(1.801 - 0.9, abs=0.002)
-    assert found.measured["kernels_per_step"] == pytest.approx(300)
-    assert found.measured["mean_tiny_kernel_us"] == pytest.approx(3)
-    assert found.measured["mean_launch_us"] == pytest.approx(6)
-
-
-def test_long_kernels_are_not_tiny_although_the_device_waits_for_launches() -> None:
-    loop = replace(GOOD, kernels=layers(us=40, count=20), launch_us=40)
-    assert "shorter than 10 µs" in ask(loop).reason("tiny-kernels", Silence)
-
-
-def test_pytorchs_ops_are_part_of_what_a_launch_costs() -> None:
-    """Dispatching an op takes the host longer than launching its kernel; both wait in line."""
-    python: list[EventLike] = []
-    kernels: list[EventLike] = []
-    for step in range(6):
-        base = 1_000.0 * step
-        python.append((f"ProfilerStep#{step}", base, 1_000.0))
-        for op in range(20):
-            ids, at = {"correlation_id": 100 * step + op}, base + 50.0 * op
-            python.append(("aten::mul", at, 45.0))
-            python.append(("cudaLaunchKernel", at + 38, 5.0, ids))
-            kernels.append((HALF_SUM, at + 43, 4.0, ids))
-    data = space(host(line("python", *python)), gpu(0, stream(7, *kernels)))
-    found = Asked(Profile("s", (Host("h", decode(data)),))).finding("tiny-kernels")
-    # Of each 50 µs the device works 4; the op takes 38 + 5 of them before its kernel begins.
-    assert found.saving_ms == pytest.approx(20 * 0.043)
 
 
 def test_slow_launches_are_not_the_kernels_fault() -> None:
@@ -61,35 +26,6 @@ def test_slow_launches_are_not_the_kernels_fault() -> None:
     # beyond the usual 10 µs.
     assert found.saving_high_ms == pytest.approx(18.001 - 0.9, abs=0.01)
     assert found.saving_ms == pytest.approx((18.001 - 0.9) * 5 / 6, abs=0.01)
-
-
-def test_an_input_pipeline_beside_slow_launches_is_named() -> None:
-    alone = ask(replace(TINY, launch_us=60)).finding("slow-launches")
-    beside = ask(replace(TINY, launch_us=60, stage_us=1500)).finding("slow-launches")
-    assert beside.confidence > alone.confidence
-
-
-def test_running_ahead_would_hide_what_follows_a_wait() -> None:
-    found = ask(replace(GOOD, wait=WAIT, after_us=700)).finding("host-waits")
-    # The wait ends with the device's work; then nothing for 700 µs until the step ends.
-    assert found.saving_ms == pytest.approx(0.7)
-    assert found.measured["call"] == WAIT
-    assert found.evidence[1].from_ms is not None
-
-
-def test_a_wait_is_worth_no_more_than_it_lasts() -> None:
-    """The host itself needs 5 ms per step: running ahead gains only the 1.5 ms it waited."""
-    found = ask(replace(GOOD, wait=WAIT, after_us=5_000)).finding("host-waits")
-    # Launching twelve kernels takes 48 µs of the device's 1,504; the rest is waited for.
-    assert found.saving_ms == pytest.approx(1.504 - 0.048, abs=0.002)
-
-
-def test_idle_time_is_told_cause_by_cause() -> None:
-    found = ask(replace(GOOD, input_us=300, python_us=400, wait=WAIT)).finding("idle-device")
-    # 300 input, 400 nothing, 4 launch of each 2,204 µs.
-    assert found.saving_ms == pytest.approx(0.704, abs=0.001)
-    assert found.measured["input_ms"] == pytest.approx(0.3)
-    assert found.measured["other_ms"] == pytest.approx(0.4)
 
 
 def test_twice_the_batch_halves_what_does_not_grow_with_it() -> None:

@@ -40,9 +40,3 @@ def test_a_range_around_python_is_no_op_that_computes(tmp_path: Path) -> None:
     said = overview_page(profile(tmp_path, events)).headline
     assert "No op ran in 80 % of the 10 ms recorded" in said
     assert "Ops and the framework take 20 %" in said
-
-
-def test_where_no_op_was_recorded_a_range_is_what_is_known(tmp_path: Path) -> None:
-    """The program names what NumPy does in it, and nothing else was recorded."""
-    said = overview_page(profile(tmp_path, [x("user_annotation", "layer", 0, 10_000)])).headline
-    assert "No op ran" not in said

@@ -5,23 +5,15 @@ from dataclasses import replace
 import pytest
 
 from stepscope.formats.xspace import decode
-from stepscope.registry import Silence, Unknown
+from stepscope.registry import Silence
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import GIB, GOOD
 from tests.profiles.model import EventLike, gpu, host, line, space, stream
-from tests.unit.advice.asking import Asked, ask, profile_of
+from tests.unit.advice.asking import Asked, ask
 
 
 def held(used_gib: float, limit_gib: int = 16, fragmentation: float = 0.05) -> Asked:
     return ask(replace(GOOD, heap=(int(used_gib * GIB), limit_gib * GIB, fragmentation)))
-
-
-def test_a_full_memory_is_told_with_what_holds_it() -> None:
-    found = held(15).finding("memory-near-limit")
-    assert found.severity == "medium"
-    assert found.measured["used_frac"] == pytest.approx(15 / 16)
-    assert found.saving_ms is None
-    assert found.evidence[0].from_ms is not None
 
 
 def test_the_last_three_per_cent_are_an_alarm() -> None:
@@ -40,48 +32,9 @@ def test_pieces_explain_a_memory_that_is_nearly_full() -> None:
     assert rules[near - 1] == "memory-fragmentation"
 
 
-@pytest.mark.parametrize("rule", ["memory-near-limit", "memory-fragmentation"])
-def test_an_allocator_without_a_limit_says_nothing_of_room(rule: str) -> None:
-    profile = profile_of(replace(GOOD, heap=(GIB, 16 * GIB, 0.05)))
-    asked = Asked(profile)
-    memory = asked.result("memory_profile")
-    blind = replace(memory.memories[0], capacity_bytes=None, fragmentation_frac=None)
-    asked.result = lambda tool: replace(memory, memories=(blind,))  # type: ignore[assignment]
-    assert "No allocator" in asked.reason(rule, Unknown)
-
-
-def test_pinned_memory_of_the_host_is_no_devices() -> None:
-    asked = held(15)
-    memory = asked.result("memory_profile")
-    pinned = replace(memory.memories[0], id="host-0: gpu_host_bfc")
-    asked.result = lambda tool: replace(memory, memories=(pinned,))  # type: ignore[assignment]
-    assert "No allocator" in asked.reason("memory-near-limit", Unknown)
-
-
-def test_what_pytorch_has_reserved_so_far_is_no_limit() -> None:
-    asked = held(15)
-    memory = asked.result("memory_profile")
-    growing = replace(memory.memories[0], id="torch_gpu_0")
-    asked.result = lambda tool: replace(memory, memories=(growing,))  # type: ignore[assignment]
-    assert "No allocator" in asked.reason("memory-near-limit", Unknown)
-
-
 def test_memory_got_from_the_driver_within_the_step_stalls_the_device() -> None:
     found = driver_calls(300).finding("allocation-stalls")
     assert found.saving_ms == pytest.approx(0.3)
-
-
-def test_an_allocator_that_grows_in_one_step_is_expected_to_stop() -> None:
-    found = driver_calls(600, only=2).finding("allocation-stalls")
-    # 0.6 ms in one of the four counted steps: 0.15 ms in the mean, of which a quarter.
-    assert found.saving_high_ms == pytest.approx(0.15)
-    assert found.saving_ms == pytest.approx(0.15 / 4)
-
-
-def test_allocations_are_not_taken_for_launches() -> None:
-    findings = driver_calls(300).advice()
-    assert [one.rule for one in findings[:2]] == ["allocation-stalls", "idle-device"]
-    assert findings[1].explained_by == ("allocation-stalls",)
 
 
 def driver_calls(us: float, only: int | None = None) -> Asked:

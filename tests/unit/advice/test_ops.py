@@ -5,12 +5,10 @@ from dataclasses import replace
 import pytest
 
 from stepscope.advice import RULES, advise
-from stepscope.analysis.overview_page import overview_page
 from stepscope.formats.xspace import decode
 from stepscope.registry import Unknown
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import GOOD_TPU, tpu_ops
-from tests.profiles import draw, event, nth
 from tests.profiles.model import gpu, host, line, space, stream
 from tests.unit.advice.asking import Asked, ask
 
@@ -64,27 +62,3 @@ def test_where_there_are_no_steps_rules_speak_of_the_recording() -> None:
     )
     savings = [one.saving_ms for one in advice.findings if one.saving_ms is not None]
     assert all(0 <= saving <= 0.01 for saving in savings), "no more than the 10 µs recorded"
-
-
-def test_a_profile_of_nothing_breaks_no_rule() -> None:
-    page = overview_page(Profile("s", ()))
-    checked = advise({"overview_page": page}).checked
-    assert {one.outcome for one in checked} <= {"unknown", "silent"}
-
-
-@pytest.mark.parametrize(("more", "severity"), [("", "high"), ("PP", "info")])
-def test_on_a_host_elementwise_ops_alarm_where_the_step_is_nothing_else(
-    more: str, severity: str
-) -> None:
-    step = f"MATE{more}".ljust(10, ".")
-    picture = f"""
-        /host:CPU
-          python   S---------S---------S---------
-          "        {step * 3}
-    """
-    kinds = {"M": "Mul", "A": "AddV2", "T": "Tanh", "E": "Exp", "P": "MatMul"}
-    letters = {letter: event(f"m/{kind}:{kind}") for letter, kind in kinds.items()}
-    marks = event("train", step_num=nth, _r=1)
-    data = space(*draw(picture, unit_us=100, S=marks, **letters))
-    asked = Asked(Profile("s", (Host("h", decode(data)),)))
-    assert asked.finding("no-xla").severity == severity

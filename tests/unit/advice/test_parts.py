@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -89,10 +88,6 @@ def test_a_part_that_few_steps_have_is_no_alarm() -> None:
     assert first(account(rare, op("MatMul", 0.5))).severity == "info"
 
 
-def test_without_steps_nothing_is_an_alarm() -> None:
-    assert first(replace(account(part()), is_window=True)).severity == "info"
-
-
 def test_an_op_that_was_interrupted_in_one_step_does_not_come_first() -> None:
     rare = op("tanh", 4.0, runs=100.0, typical_ms=0.4)
     place = first(account(rare, op("relu", 1.5, runs=100.0))).place
@@ -105,14 +100,6 @@ def test_who_holds_the_lock_is_the_place_of_a_wait() -> None:
     found = first(account(row, lock_holders=[holder | {"wait_frac": 0.9}]))
     assert found.cause == "part-lock-wait"
     assert found.place is not None and str(found.place) == "Saver.run (save.py:7)"
-
-
-def test_who_makes_what_the_loop_waits_for_is_the_place() -> None:
-    row = part(kind="library", first="queue.Queue.get", first_kind="library")
-    rival = {"thread": "loader", "function": "Room.add", "file": "room.py", "line": 52}
-    busy = rival | {"busy_frac": 0.5, "loop_waits": False, "call": "numpy.convolve"}
-    found = first(account(row, rivals=[busy]))
-    assert found.place is not None and str(found.place) == "numpy.convolve · Room.add (room.py:52)"
 
 
 def test_compilation_in_the_first_of_several_steps_is_no_alarm() -> None:

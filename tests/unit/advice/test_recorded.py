@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-import pytest
-
 from stepscope.advice.render import not_recorded
 from stepscope.formats.xspace import decode
 from stepscope.registry import Unknown
@@ -37,15 +35,3 @@ def test_ops_that_were_only_dispatched_are_said_to_be() -> None:
     assert found is not None
     assert found.reason.startswith("Calls that dispatch ops were recorded")
     assert "host_tracer_level" not in found.reason
-
-
-def test_where_nothing_dispatched_an_op_none_was_recorded() -> None:
-    marks = [Event("train", 1000.0 * n, 900, {"step_num": n, "_r": 1}) for n in range(2)]
-    found = said(Profile("s", (Host("h", decode(space(host(line("python", *marks))))),)))
-    assert found is not None
-    assert found.reason.startswith("No op was recorded")
-
-
-@pytest.mark.parametrize("name", ["MatMul:MatMul", "a/Mul:Mul"])
-def test_runs_of_ops_are_evidence(name: str) -> None:
-    assert said(eager(Event(name, 30, 10))) is None

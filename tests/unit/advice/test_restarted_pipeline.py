@@ -50,11 +50,6 @@ def test_a_loaders_iterator_in_every_step_is_found_with_what_it_takes(tmp_path: 
     assert found.severity == "high"
 
 
-def test_without_python_the_order_that_is_drawn_tells(tmp_path: Path) -> None:
-    found = asked(tmp_path, every=1, has_python=False).finding("restarted-pipeline")
-    assert found.measured["restart_ms"] == pytest.approx(0.3)
-
-
 def test_a_permutation_of_the_programs_own_does_not_count(tmp_path: Path) -> None:
     events = loop(every=STEPS + 1, has_python=False)[1:]
     events = [one for one in events if one["name"] != "aten::randperm"]

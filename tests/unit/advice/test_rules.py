@@ -14,7 +14,6 @@ from stepscope.registry import Answer, Silence
 from stepscope.result import Finding, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import GOOD, WAIT
-from tests.profiles import worked_example
 from tests.profiles.model import Event, gpu, host, line, space, stream
 from tests.unit.advice.asking import ask
 
@@ -36,23 +35,6 @@ def healthy(*, low: bool = True, slow_step: int | None = None, launch: float = 1
         kernels.append(Event(name, at + 1 + launch, 94 - launch, ids))
         at += length
     return space(host(line("python", *marks)), gpu(0, stream(7, *kernels)))
-
-
-def test_a_healthy_run_has_no_findings() -> None:
-    assert findings(healthy()) == {}
-
-
-def test_input_bound() -> None:
-    found = findings(worked_example(gpu=True))["input-bound"]
-    # The recording is TensorFlow's: nobody is spoken to as if it were another's.
-    assert found.severity == "high"
-    assert found.saving_ms == pytest.approx(0.23)
-
-
-def test_launch_bound() -> None:
-    found = findings(healthy(launch=40))["launch-bound"]
-    assert found.severity == "high"
-    assert found.saving_ms == pytest.approx(0.04)
 
 
 @pytest.mark.parametrize(("launch", "severity"), [(8.0, "medium"), (20.0, "high")])
@@ -125,16 +107,3 @@ def test_one_step_that_compiles_does_not_explain_the_other_slow_steps() -> None:
 def test_what_grows_is_called_as_the_overview_calls_it() -> None:
     found = _uneven([10.0] * 20 + [30.0] * 3, [0.0] * 23, "device_compute_16_ms")
     assert isinstance(found, Finding)
-
-
-def test_what_saves_most_comes_first() -> None:
-    page = overview_page(Profile("s", (Host("h", decode(worked_example(gpu=True))),)))
-    savings = [one.saving_ms or 0.0 for one in advise({"overview_page": page}).findings]
-    assert savings == sorted(savings, reverse=True)
-
-
-def test_a_rule_without_its_results_is_not_run() -> None:
-    advice = advise({}, missing={"overview_page": "nothing was recorded"})
-    assert advice.findings == ()
-    assert {one.outcome for one in advice.checked} == {"unknown"}
-    assert "nothing was recorded" in {one.reason for one in advice.checked}

@@ -71,8 +71,3 @@ def test_fused_kernels_have_no_scores(tmp_path: Path) -> None:
 def test_a_softmax_with_a_product_on_one_side_alone_is_none(tmp_path: Path) -> None:
     answers = asked(tmp_path, *SEPARATE[:3], REST)
     assert "No softmax runs between" in answers.reason("separate-attention", Silence)
-
-
-def test_without_shapes_nothing_is_known(tmp_path: Path) -> None:
-    answers = asked(tmp_path, *SEPARATE, REST, shapes=False)
-    assert answers.result("model_flops") is None

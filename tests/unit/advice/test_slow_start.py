@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from stepscope.advice import RULES, advise
 from stepscope.advice.catalogue import causes
 from stepscope.formats.xspace import decode
@@ -23,43 +21,12 @@ def asked(spans: list[Span], looks: list[Look] | None = None) -> Asked:
     return Asked(Profile("s", (Host("h", decode(space(start(spans, whole, STEPS)))),)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "cause"),
-    [
-        ("import", "slow-import"),
-        ("compilation", "start-compilation"),
-        ("autotuning", "start-compilation"),
-        ("reading", "start-reading"),
-        ("look-up", "start-look-up"),
-        ("processes", "start-processes"),
-    ],
-)
-def test_known_work_of_three_seconds_is_a_cause(kind: str, cause: str) -> None:
-    found = asked([Span(kind, "thing", 1000, 4000, "train.py:7")]).finding(RULE)
-    assert (found.cause, found.severity) == (cause, "low")
-    assert found.measured["cost_ms"] == pytest.approx(3000)
-    assert str(found.place) == "train.py:7"
-
-
-@pytest.mark.parametrize(
-    ("wait", "cause"),
-    [("network", "start-network"), ("lock", "start-lock"), ("sleep", "slow-start")],
-)
-def test_waits_of_three_seconds_are_a_cause(wait: str, cause: str) -> None:
-    looks = [Look("f", 0, 3000, wait), Look("main", 3000, 10_120, cpu=7120)]
-    assert asked([], looks).finding(RULE).cause == cause
-
-
 def test_only_repeated_traces_are_retracing() -> None:
     once = [Span("tracing", "step", 1000, 4000)]
     often = [Span("tracing", "step", 1000 + 600 * n, 1600 + 600 * n) for n in range(5)]
     assert isinstance(asked(once).answers(RULE)[0], Silence)
     found = asked(often).finding(RULE)
     assert (found.cause, found.measured["count"]) == ("start-retracing", 5)
-
-
-def test_the_frameworks_import_is_no_choice() -> None:
-    assert isinstance(asked([Span("import", "torch", 1000, 4000)]).answers(RULE)[0], Silence)
 
 
 def test_costs_below_a_second_or_a_tenth_are_silent() -> None:

@@ -46,27 +46,6 @@ def asked(folder: Path, events: list[dict[str, Any]]) -> Asked:
     return Asked(profile(folder, events))
 
 
-def test_a_first_launch_that_loads_kernels_is_the_start(tmp_path: Path) -> None:
-    one = asked(tmp_path, steps(9000))
-    found = one.finding("start-up")
-    assert found.measured["call"] == LAUNCH
-    assert found.measured["longest_ms"] == pytest.approx(9.0)
-    assert found.measured["start_up_ms"] == pytest.approx(3.0)
-
-
-def test_the_same_calls_later_on_are_no_start(tmp_path: Path) -> None:
-    assert asked(tmp_path, steps(40)).reason("start-up", Silence)
-
-
-def test_a_call_that_waits_for_a_full_queue_is_no_start(tmp_path: Path) -> None:
-    assert asked(tmp_path, steps(9000, busy=True)).reason("start-up", Silence)
-
-
-@pytest.mark.parametrize("call", ["cudaMalloc", "cudaDeviceSynchronize", "hipMemcpyWithStream"])
-def test_memory_waits_and_copies_are_no_start(tmp_path: Path, call: str) -> None:
-    assert asked(tmp_path, steps(9000, call)).reason("start-up", Silence)
-
-
 def test_slow_calls_are_listed_with_their_times(tmp_path: Path) -> None:
     rows = list(device_idle(profile(tmp_path, steps(9000))).slow_calls.records())
     (row,) = rows

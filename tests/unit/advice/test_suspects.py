@@ -74,13 +74,6 @@ def test_an_even_pod_is_left_in_peace(rule: str, layout: Layout) -> None:
     assert isinstance(answer, Silence)
 
 
-def test_silence_says_what_could_not_stand_out() -> None:
-    pod, _ = pod_of("", SHARDED)
-    (links,), (stages,) = answers("slow-link", pod), answers("unequal-stages", pod)
-    assert isinstance(links, Silence)
-    assert isinstance(stages, Silence)
-
-
 def test_two_that_are_slow_together_are_both_advised() -> None:
     """Fixing one alone saves next to nothing: that is the least, not what is expected."""
     pod, cost_ms = pod_of("two_hosts", SHARDED)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from stepscope.registry import Silence
-from tests.profiles import event, space
+from tests.profiles import space
 from tests.profiles.model import host, line
 from tests.unit.advice.asking import Asked
-from tests.unit.advice.test_host_side import asked, drawn, loop_of
+from tests.unit.advice.test_host_side import asked, loop_of
 
 
 def elementwise(count: int, *, product_us: float, scope: str = "m") -> Asked:
@@ -39,16 +39,3 @@ _SHORT = ("exp", "neg", "sub", "log", "abs")
 
 def test_what_an_optimizer_does_elementwise_is_not_the_models_to_fuse() -> None:
     elementwise(8, product_us=200, scope="adam").reason("no-xla", Silence)
-
-
-def test_products_are_not_fused_away() -> None:
-    elementwise(7, product_us=600).reason("no-xla", Silence)
-    elementwise(3, product_us=10).reason("no-xla", Silence)
-
-
-def test_iterators_alone_leave_nothing_to_fuse() -> None:
-    iterators = drawn(
-        "/host:CPU\n  python   S---------S---------\n  tf_data  .I-------.I-------..",
-        I=event("Iterator::Root::Map"),
-    )
-    assert "function_ops" not in iterators.reason("no-xla", Silence)

@@ -35,25 +35,6 @@ def told(
     return advise({"step_account": asked}, rules)
 
 
-def test_it_names_the_line_and_what_may_be_saved() -> None:
-    (found,) = told(EVALUATE).findings
-    assert found.saving_low_ms == pytest.approx(0.3)
-    assert found.saving_ms == pytest.approx(1.5)
-    assert found.saving_high_ms == pytest.approx(3.6)
-
-
-def test_without_python_it_says_that_the_place_is_unknown() -> None:
-    (found,) = told(replace(EVALUATE, function="", file="", line=None, caller="")).findings
-    assert found.place is None
-
-
-@pytest.mark.parametrize("found", [None, replace(EVALUATE, time_ms=0.9)])
-def test_little_of_it_is_no_finding(found: NeedlessGradients | None) -> None:
-    advice = told(found)
-    assert not advice.findings
-    assert [one.outcome for one in advice.checked] == ["silent"]
-
-
 def test_where_nothing_is_trained_large_ops_lose_little() -> None:
     """40 ops that take 6 ms note a gradient each; 4,000 ops of 1.5 µs do little besides."""
     (found,) = told(replace(EVALUATE, is_all=True)).findings
@@ -68,11 +49,6 @@ def test_gradients_that_no_optimizer_takes_are_counted_and_placed() -> None:
     (found,) = told(None, TEACHER).findings
     assert (found.saving_low_ms, found.saving_ms) == pytest.approx((1.2, 2.25))
     assert found.saving_high_ms == pytest.approx(3.3)
-
-
-def test_without_a_line_it_names_the_gradient_and_that_the_place_is_unknown() -> None:
-    (found,) = told(None, replace(TEACHER, function="", file="", line=None)).findings
-    assert found.place is None
 
 
 def test_few_gradients_that_no_optimizer_takes_are_no_finding() -> None:

@@ -21,29 +21,12 @@ INPUT = StepVerdict(
 )
 
 
-def test_waiting_for_data_is_called_the_input_pipeline() -> None:
-    assert headline(INPUT) == (
-        "Input-bound: 60 % of each 20 ms step goes to waiting for input data (the input pipeline)."
-    )
-
-
-def test_copies_to_the_devices_are_not_called_the_input_pipeline() -> None:
-    parts = dict(INPUT.breakdown_ms) | {"input": 1.0, "host_to_device": 11.0}
-    copies = replace(INPUT, breakdown_ms=parts, has_device=True)
-    assert "pipeline" not in headline(copies)
-    assert headline(copies).startswith("Bound by copies to the devices: 60 %")
-
-
 def test_every_limit_has_a_word_and_copies_have_their_own() -> None:
     words = [replace(INPUT, bound_by=limit).limit for limit in get_args(BoundBy)]
     assert len(set(words)) == len(words)
     assert INPUT.limit == "Input wait"
     copies = replace(INPUT, breakdown_ms=dict(INPUT.breakdown_ms) | {"host_to_device": 13.0})
     assert copies.limit == "Copy to device"
-
-
-def test_without_steps_nothing_is_claimed() -> None:
-    assert headline(replace(INPUT, steps=0)).startswith("No step was found")
 
 
 def test_input_that_is_not_the_limit_is_noted_when_it_costs_enough() -> None:
@@ -53,36 +36,6 @@ def test_input_that_is_not_the_limit_is_noted_when_it_costs_enough() -> None:
         "Bound by the CPU: ops and the framework take 90 % of each 20 ms step. "
         "Input costs 10 % as well."
     )
-
-
-def test_the_larger_of_two_waits_is_the_one_that_is_named() -> None:
-    parts = dict.fromkeys(PARTS, 0.0) | {
-        "device_compute_16": 14.0,
-        "input": 2.4,
-        "kernel_launch": 3.6,
-    }
-    on_gpu = replace(INPUT, bound_by="device", share_frac=0.7, breakdown_ms=parts, has_device=True)
-    assert headline(on_gpu) == (
-        "Device compute takes 70 % of each 20 ms step. Kernel launches cost 18 % as well."
-    )
-    launches = replace(on_gpu, bound_by="kernel_launch", share_frac=0.18)
-    assert headline(launches).endswith("Input costs 12 % as well.")
-
-
-def test_host_compute_is_named_where_it_is_the_larger_wait() -> None:
-    parts = dict.fromkeys(PARTS, 0.0) | {
-        "device_compute_32": 9.4,
-        "host_compute": 6.8,
-        "collectives": 3.8,
-    }
-    ranks = replace(INPUT, bound_by="device", share_frac=0.47, breakdown_ms=parts, has_device=True)
-    assert headline(ranks).endswith("Host compute costs 34 % as well.")
-
-
-def test_copies_in_do_not_hide_copies_out() -> None:
-    parts = dict.fromkeys(PARTS, 0.0) | {"host_to_device": 12.0, "output": 6.2, "other": 1.8}
-    copies = replace(INPUT, share_frac=0.6, breakdown_ms=parts, has_device=True)
-    assert headline(copies).endswith("Copying results back costs 31 % as well.")
 
 
 def test_time_without_records_is_named_where_nothing_else_is_as_large() -> None:
@@ -99,26 +52,6 @@ def test_a_part_that_is_larger_than_the_limit_is_named() -> None:
     parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 15.0, "input": 5.0}
     starved = replace(INPUT, share_frac=0.25, breakdown_ms=parts, has_device=True)
     assert headline(starved).endswith("The largest part is device compute, 75 %.")
-
-
-def test_without_a_device_the_largest_part_is_named_after_the_host() -> None:
-    parts = dict.fromkeys(PARTS, 0.0) | {"host_compute": 15.0, "input": 5.0}
-    starved = replace(INPUT, share_frac=0.25, breakdown_ms=parts, has_device=False)
-    assert headline(starved).endswith("The largest part is host compute, 75 %.")
-
-
-def test_without_one_limit_the_two_largest_parts_are_named() -> None:
-    parts = dict.fromkeys(PARTS, 0.0) | {"device_compute_16": 8.2, "kernel_launch": 8.0}
-    even = replace(INPUT, bound_by="balanced", share_frac=0.41, breakdown_ms=parts, has_device=True)
-    assert headline(even) == (
-        "No single limit: device compute takes 41 % of each 20 ms step, launching kernels 40 %."
-    )
-
-
-def test_a_recording_without_steps_is_not_called_a_step() -> None:
-    whole = replace(INPUT, steps=1, is_window=True)
-    assert "of the 20 ms recorded" in headline(whole)
-    assert "each" not in headline(whole)
 
 
 def test_idle_devices_without_a_host_are_not_blamed_on_python() -> None:

@@ -29,11 +29,3 @@ def test_the_share_is_of_copies_and_the_longest_are_named() -> None:
     share, ops = host_memory_ops(ask(replace(GOOD_TPU, kernels=kernels)).result("hlo_stats"))
     assert share == pytest.approx(0.9)
     assert ops == ("copy-done.2", "copy-done.1")
-
-
-def test_a_program_without_copies_offloads_nothing() -> None:
-    assert host_memory_ops(ask(GOOD_TPU).result("hlo_stats")) == (0.0, ())
-
-
-def test_nothing_is_known_without_a_program() -> None:
-    assert host_memory_ops(None) == (0.0, ())

@@ -22,25 +22,6 @@ def test_a_memory_at_its_peak() -> None:
     assert held == sorted(held, reverse=True)
 
 
-def test_the_fullest_comes_first() -> None:
-    first = RESULT.memories[0]
-    fuller = replace(first, id="second", peak_bytes=15 * GIB)
-    found = device_memories(replace(RESULT, memories=(first, fuller)))
-    assert [one.id for one in found] == ["second", first.id]
-
-
-@pytest.mark.parametrize("name", ["host-0: gpu_host_bfc", "xla_gpu_host_bfc", "cpu", "torch_gpu_0"])
-def test_memory_of_the_host_and_memory_that_grows_have_no_limit(name: str) -> None:
-    other = replace(RESULT.memories[0], id=name)
-    assert device_memories(replace(RESULT, memories=(other,))) == []
-
-
-@pytest.mark.parametrize("field", ["capacity_bytes", "peak_bytes"])
-def test_what_was_not_recorded_is_left_out(field: str) -> None:
-    blind = replace(RESULT.memories[0], **{field: None})
-    assert device_memories(replace(RESULT, memories=(blind,))) == []
-
-
 def test_the_highest_use_ever_counts_where_the_allocator_remembers_it() -> None:
     first = RESULT.memories[0]
     (found,) = device_memories(

@@ -48,42 +48,6 @@ def account(undisturbed_ms: float | None) -> StepAccount:
     return step_account(profile(undisturbed_ms))
 
 
-def part_ms(found: StepAccount) -> dict[str, float]:
-    """Time of each kind and name of owner."""
-    spent: dict[str, float] = {}
-    for owner in found.owners.records():
-        key = owner.name if owner.kind == "op" else owner.kind
-        spent[key] = spent.get(key, 0.0) + owner.time_ms
-    return spent
-
-
-def test_recorder_has_what_events_cost_and_parts_sum_to_the_undisturbed_step() -> None:
-    before, after = account(None), account(0.7)
-    assert before.events_ms == before.recorder_ms == 0
-    assert after.events_ms == after.recorder_ms == pytest.approx(0.3, rel=0.01)
-    spent = part_ms(after)
-    assert sum(spent.values()) == pytest.approx(after.step_time_ms)
-    assert sum(spent.values()) - spent["recorder"] == pytest.approx(0.7, rel=0.01)
-    # 1.5 µs for each begin and each end, two of which are those of the large op.
-    large, small = "a/MatMul", "b/Add"
-    assert part_ms(before)[large] - spent[large] < 0.01
-    assert part_ms(before)[small] - spent[small] > 0.1
-    shares = [one.step_frac for one in after.parts.records() if one.kind != "recorder"]
-    assert sum(shares) == pytest.approx(1.0)
-
-
-def test_advice_gets_the_corrected_shares_of_the_recorded_step() -> None:
-    found = account(0.7)
-    whole = found.as_recorded()
-    times = np.asarray(whole.parts["time_ms"])
-    assert times.sum() == pytest.approx(found.step_time_ms)
-    is_part = np.asarray(found.parts["kind"]) != "recorder"
-    shares = np.asarray(found.parts["step_frac"])[is_part]
-    assert times[is_part] / found.step_time_ms == pytest.approx(shares)
-    assert whole.events_ms == 0 and whole.recorder_ms == pytest.approx(0)
-    assert account(None).as_recorded().recorder_ms == 0
-
-
 def test_breakdown_sums_to_the_recorded_step_and_without_recorder_to_the_undisturbed() -> None:
     before, after = overview_page(profile(None)), overview_page(profile(0.7))
     assert "recorder" not in before.breakdown_ms

@@ -40,25 +40,6 @@ def test_a_graph_that_was_compiled_is_an_op_and_no_range_of_the_program() -> Non
     assert (owner.kind, owner.type, owner.total_ps) == ("op", "CompiledFxGraph", 800_000_000)
 
 
-def test_a_call_that_waits_for_an_exchange_is_no_op() -> None:
-    """FSDP on processors gathers parameters before it computes with them."""
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        CCCCOO....CCCC.OO...
-          gloo     .AAA.......AAA......
-        """,
-        C=event("c10d/_allgather_base_:_allgather_base_"),
-        O=event("aten/mm:mm"),
-        A=event("gloo:all_gather"),
-    )
-    found = told(one)
-    assert found["collective", "gloo/all_gather"] == 0.6
-    assert found["op", "aten/mm"] == 0.4
-    assert found["collective", "c10d/_allgather_base_"] == 0.2
-
-
 def test_what_a_compiled_graph_calls_says_more_than_the_graph() -> None:
     one = host(
         """

@@ -141,24 +141,6 @@ def test_what_no_recorded_call_launched_stays_where_the_loop_is(tmp_path: Path) 
     assert total == pytest.approx(found.step_time_ms)
 
 
-def test_functions_of_one_name_in_one_file_are_parts_of_their_own(tmp_path: Path) -> None:
-    """Two layers' forward take time in Python, and what tells them apart is where they begin."""
-
-    def python(at: float, number: int) -> list[dict[str, Any]]:
-        return [
-            x("user_annotation", f"ProfilerStep#{number}", at, 1000),
-            call("train.py(40): train", at, 1000),
-            call("model.py(12): forward", at + 10, 300),
-            call("model.py(30): forward", at + 400, 500),
-            call("torch/nn/functional.py(5): relu", at + 950, 10),
-        ]
-
-    found = opened(tmp_path, [*python(0, 1), *python(1000, 2), *python(2000, 3)])
-    made = {(one.function, one.line): one.time_ms for one in found.part_list()}
-    assert made["forward", 12] == pytest.approx(0.3)
-    assert made["forward", 30] == pytest.approx(0.5)
-
-
 def test_a_compiled_region_is_its_kernels(tmp_path: Path) -> None:
     """PyTorch records a whole region as one op; what it generates is its own code."""
     generated = f"/tmp/cache/dn/c{'d' * 51}.py(900): call"
@@ -187,51 +169,6 @@ def test_a_compiled_region_is_its_kernels(tmp_path: Path) -> None:
     assert made["matmul"].time_ms == pytest.approx(0.5)
     assert made["triton_poi_fused_gelu"].time_ms == pytest.approx(0.2)
     assert made["matmul"].function == "train"
-
-
-def test_a_region_with_nothing_else_in_it_is_a_part_with_its_name(
-    tmp_path: Path,
-) -> None:
-    def marked(at: float, number: int) -> list[dict[str, Any]]:
-        return [
-            x("user_annotation", f"ProfilerStep#{number}", at, 1000),
-            x("user_annotation", "## augment ##", at + 10, 700),
-            x("cpu_op", "aten::mm", at + 720, 200),
-        ]
-
-    found = opened(tmp_path, [*marked(0, 1), *marked(1000, 2), *marked(2000, 3)])
-    first = found.part_list()[0]
-    assert (first.kind, first.name) == ("region", "## augment")
-
-
-def test_many_kinds_of_kernels_keep_their_names(tmp_path: Path) -> None:
-    """More than there are labels: those without an op are merged by family, not all into one."""
-    events = [
-        x("user_annotation", "ProfilerStep#1", 0, 100_000),
-        x("cpu_op", "Torch-Compiled Region: 0/0", 1, 600),
-    ]
-    for number in range(300):
-        names = ("triton_poi_fused_gelu", "triton_red_fused_mean", f"kernel_{'x' * number}y")
-        events.append(
-            x("cuda_runtime", "cudaLaunchKernel", 2 + number, 1, PID, PID, correlation=number + 1)
-        )
-        events.append(
-            x(
-                "kernel",
-                f"{names[min(number % 3, 2)]}_{number}",
-                1000 + 300 * number,
-                250 if number % 3 == 1 else 40,
-                0,
-                7,
-                device=0,
-                stream=7,
-                correlation=number + 1,
-            )
-        )
-    found = opened(tmp_path, events)
-    made = {one.name: one.time_ms for one in found.part_list() if one.kind == "op"}
-    assert made["triton_red_fused_mean"] == pytest.approx(25.0)
-    assert made["triton_poi_fused_gelu"] == pytest.approx(4.0)
 
 
 def test_what_is_mostly_not_launched_is_where_the_loop_is(tmp_path: Path) -> None:

@@ -62,15 +62,6 @@ def test_who_sleeps_elsewhere_does_not_hold_it() -> None:
     assert found(WAITS, poller) == []
 
 
-def test_threads_at_one_place_are_one_and_bear_the_name_of_the_busiest() -> None:
-    short = [(name, at, min(length, 1000)) for name, at, length in HOLDS]
-    assert found(WAITS, short, HOLDS) == [("worker-2", "write", 21, "time.sleep", 7 / 8)]
-
-
 def test_the_lock_may_be_taken_in_another_function() -> None:
     other = [("$stats.py:4 count", 0, 5000), ("$stats.py:6", 0, 5000)]
     assert found(WAITS, other)[0][:4] == ("worker-1", "count", 6, "")
-
-
-def test_without_waits_nobody_is_asked_for() -> None:
-    assert found(HOLDS, HOLDS) == []

@@ -44,8 +44,3 @@ def test_what_a_call_calls_is_below_it() -> None:
     )
     assert found == {"main of the loop": 2.0, "check": 1.2, "net": 0.6, "step": 0.4}
     assert list(found) == sorted(found, key=lambda name: -found[name])
-
-
-def test_a_loop_that_began_before_the_recording_is_above_what_it_calls() -> None:
-    found = below("C-----TT..C-----TT..", ".N--......N---......")
-    assert found["check"] == 1.2

@@ -103,10 +103,6 @@ def test_what_a_thread_calls_of_a_library_for_most_of_the_time(in_call: int, tol
     assert (rival.function, rival.line, rival.call) == ("parse", 20, told)
 
 
-def test_threads_that_do_something_else_are_not_added_up() -> None:
-    assert found(0.1, 0.2, 1.0, ("run", "watch")) == []
-
-
 @pytest.mark.parametrize(
     ("late_ms", "cpu_ms", "turns"), [(1.5, 1.1, True), (0.1, 1.1, False), (1.5, 0.9, False)]
 )
@@ -232,27 +228,3 @@ def test_a_thread_that_answers_one_request_is_not_the_loop() -> None:
     assert loop == "MainThread"
     (others,) = rivals(one, made)
     assert (others.function, others.count) == ("encode", 10)
-
-
-def test_a_thread_is_where_all_its_calls_together_take_most() -> None:
-    """One call of ``load`` takes longer than any of ``parse``, which runs four times as long."""
-    calls = [("$feed.py:4 run", 0, 2000), ("$feed.py:9 load", 0, 400)]
-    for at in range(4):
-        begin = 400 + 400 * at
-        calls += [("$feed.py:20 parse", begin, 390), ("$feed.py:24", begin + 50, 300)]
-    one = Host(
-        "h",
-        decode(
-            space(
-                plane(
-                    names.PYTHON_SAMPLES_PLANE,
-                    line("MainThread", ("$train.py:4 main", 0, 2000), id=7),
-                    line("feeder", *calls, id=1),
-                )
-            )
-        ),
-    )
-    made = account(one)
-    assert made is not None
-    (rival,) = rivals(one, made)
-    assert (rival.function, rival.line) == ("parse", 24)

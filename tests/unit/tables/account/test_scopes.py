@@ -6,7 +6,6 @@ import pytest
 
 from stepscope.tables.account.account import account
 from stepscope.tables.parts.grouping import parts
-from stepscope.tables.traits.op_families import scope_of
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 
@@ -29,16 +28,3 @@ def test_rows_of_a_jacobian_are_one_part_whatever_ops_they_are() -> None:
     assert found is not None
     made = {one.name: one.total_ps / 1e9 for one in parts(found) if one.kind == "op"}
     assert made == {"pfor": pytest.approx(1.2), "Mul": pytest.approx(0.2)}
-
-
-@pytest.mark.parametrize(
-    ("name", "scope"),
-    [
-        ("gradient_tape/dense/mul_2/pfor/Mul", "pfor"),
-        ("jit(f)/while/body/pfor/tanh", "pfor"),
-        ("lstm/while/gates/MatMul", "while"),
-        ("pforest/meanwhile/MatMul", ""),
-    ],
-)
-def test_an_op_belongs_to_its_innermost_scope(name: str, scope: str) -> None:
-    assert scope_of(name) == scope

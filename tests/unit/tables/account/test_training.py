@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from stepscope.schema import names
 from stepscope.tables.account.account import account
-from stepscope.tables.account.owners import owners
 from stepscope.tables.parts.grouping import parts
 from tests.profiles import event, nth
 from tests.unit.tables.account.test_account import host, owner_named, told
@@ -34,63 +31,6 @@ def test_a_gradient_is_of_the_line_that_ran_the_op_it_is_of() -> None:
     assert owner_named(one, "aten/mul").function == "distance"
     assert owner_named(one, "MulBackward0").function == "distance"
     assert owner_named(one, "train").function == "train"
-
-
-def test_a_gradient_whose_forward_op_was_not_recorded_is_of_backwards_line() -> None:
-    backward = {"sequence_number": 3, "args": '{"Fwd thread id": 1}'}
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        T--------.T--------.
-          "        .D--......D--.......
-          "        ..O.......O-........
-          "        .....B--........B-..
-        """,
-        T=event("$train.py:40 train"),
-        D=event("$train.py:12 distance"),
-        O=event("aten/sub:sub", sequence_number=9, args="{}"),
-        B=event("MulBackward0:MulBackward0", **backward),
-    )
-    assert owner_named(one, "MulBackward0").function == "train"
-
-
-def test_the_ops_of_an_optimizers_step_are_one_part() -> None:
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        .M-U----...M-U----..
-          "        ...AAB.......AAB....
-        """,
-        M=event("aten/mm:mm"),
-        U=event("Optimizer.step#Adam.step"),
-        A=event("aten/sqrt:sqrt"),
-        B=event("aten/lerp_:lerp_"),
-    )
-    found = account(one)
-    assert found is not None
-    made = {part.name: part.total_ps / 1e9 for part in parts(found) if part.kind == "op"}
-    assert made == {"Adam update": pytest.approx(0.6), "matmul": pytest.approx(0.4)}
-
-
-def test_a_step_with_a_closure_is_not_all_the_optimizers() -> None:
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        .U------...U------..
-          "        .M-E--.....M-E--....
-          "        ...A-........A-.....
-        """,
-        M=event("aten/mm:mm"),
-        U=event("Optimizer.step#LBFGS.step"),
-        E=event("autograd::engine::evaluate_function: MmBackward0"),
-        A=event("aten/mul:mul"),
-    )
-    found = account(one)
-    assert found is not None
-    assert {part.name for part in parts(found) if part.kind == "op"} == {"matmul", "mul"}
 
 
 def test_a_closure_that_the_recording_cuts_is_the_models() -> None:
@@ -135,24 +75,6 @@ def test_the_profilers_step_may_end_after_the_optimizers_it_begins_in() -> None:
     assert {"matmul", "AdamW update"} <= names
 
 
-def test_ops_that_a_graph_names_after_its_optimizer_are_its_update() -> None:
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        .F------...F------..
-          tf_pool  ..AAB.......AAB.....
-        """,
-        F=event("FunctionRun"),
-        A=event("adam/Sqrt_3:Sqrt"),
-        B=event("adam/AssignSubVariableOp_3:AssignSubVariableOp"),
-    )
-    found = account(one)
-    assert found is not None
-    made = {part.name: part.total_ps / 1e9 for part in parts(found) if part.kind == "op"}
-    assert made == {"adam update": pytest.approx(0.6)}
-
-
 def test_the_step_of_pytorchs_profiler_is_the_recorders_but_for_the_programs_code_in_it() -> None:
     one = host(
         """
@@ -169,28 +91,6 @@ def test_the_step_of_pytorchs_profiler_is_the_recorders_but_for_the_programs_cod
     )
     assert told(one)["recorder", ""] == 0.5
     assert owner_named(one, "upload").total_ps == 200_000_000
-
-
-def test_a_hook_of_the_recorder_leaves_what_it_calls_to_the_program() -> None:
-    """A hook wraps ``backward``: the pass is the program's, and what the hook notes is not."""
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        T-------------------
-          "        .W-------..W-------.
-          "        .R.B-----..R.B-----.
-          "        ....G---.....G---...
-        """,
-        T=event("$/home/me/train.py:40 train"),
-        W=event("$stepscope/capture/launch/import_hook.py:169 _hear_backward.<locals>.passes"),
-        R=event("$stepscope/capture/hooks/step_clock.py:60 hear"),
-        B=event("$torch/autograd/__init__.py:255 backward"),
-        G=event("aten/mm:mm"),
-    )
-    assert told(one)["recorder", ""] == pytest.approx(0.2)
-    assert owner_named(one, "aten/mm").function == "train"
-    assert owner_named(one, "torch.backward").function == "train"
 
 
 def test_a_framework_that_traces_a_function_compiles_it_with_the_functions_own_code() -> None:
@@ -214,27 +114,3 @@ def test_a_framework_that_traces_a_function_compiles_it_with_the_functions_own_c
     assert found is not None
     listed = {(part.kind, part.first.function): part.total_ps for part in parts(found)}
     assert listed["compile", "train"] == 1_200_000_000
-
-
-def test_a_line_in_two_functions_has_the_callers_of_each() -> None:
-    """``forward`` runs for ``collect`` first; the ops that ``learn`` has come from its own call."""
-    one = host(
-        """
-        /host:CPU
-          python   S---------------S---------------S---------------
-          "        M-----------------------------------------------
-          "        .C---.L---------.C---.L---------.C---.L---------
-          "        ..F-...F-------...F-...F-------...F-...F-------.
-          "        ...O....O------....O....O------....O....O------.
-        """,
-        M=event("$train.py:5 main"),
-        C=event("$train.py:60 collect"),
-        L=event("$train.py:70 learn"),
-        F=event("$train.py:30 forward"),
-        O=event("aten/mm:mm"),
-    )
-    found = account(one)
-    assert found is not None
-    ops = [owner for owner in owners(found) if owner.name == "aten/mm"]
-    callers = {owner.under and owner.under.function: owner.caller for owner in ops}
-    assert callers == {None: "train.py:60 collect", "learn": "train.py:70 learn"}

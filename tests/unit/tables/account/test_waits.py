@@ -8,24 +8,6 @@ from tests.profiles import event
 from tests.unit.tables.account.test_account import host, told
 
 
-def test_after_a_call_that_begins_to_wait_the_thread_waits() -> None:
-    """JAX's ``Await`` returns at once; the line of the program that waits is not Python at work."""
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        LLLLLLLLLLLLLLLLLLLL
-          "        .DW.......DW........
-          tf_pool  ..OOOOO.....OOOOO...
-        """,
-        L=event("$train.py:12 main"),
-        D=event("PjitFunction(step)"),
-        W=event("CommonPjRtBuffer::Await"),
-        O=event("a/MatMul:MatMul"),
-    )
-    assert told(one)["op", "a/MatMul"] == 1.0
-
-
 def test_between_two_marks_of_a_wait_the_thread_waits_whatever_runs() -> None:
     """The work was over long before the thread was woken: nothing of that is Python's."""
     one = host(
@@ -41,25 +23,6 @@ def test_between_two_marks_of_a_wait_the_thread_waits_whatever_runs() -> None:
     )
     # 600 and 500 µs between the marks, 200 and 100 of which an op runs; the marks have 100 each.
     assert told(one)["wait", "CommonPjRtBuffer::Await"] == pytest.approx(0.4 + 0.4 + 0.4)
-
-
-def test_python_between_one_wait_and_the_next_is_pythons() -> None:
-    """Arrays that were ready leave a mark each, and the loop works on each of them."""
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        L---------L---------
-          "        DW.PPPP.W.DW.PPPP.W.
-          tf_pool  O.........O.........
-        """,
-        L=event("$train.py:12 main"),
-        P=event("$train.py:30 draw"),
-        D=event("PjitFunction(step)"),
-        W=event("CommonPjRtBuffer::Await"),
-        O=event("a/MatMul:MatMul"),
-    )
-    assert told(one)["python", "draw"] == pytest.approx(0.8)
 
 
 def test_a_call_from_before_the_steps_waits_in_their_first_pause() -> None:

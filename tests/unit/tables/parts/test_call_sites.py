@@ -82,18 +82,6 @@ HALVES = "AAAABBBB..AAAABBBB.."
 STEP_LINE: Frame = ("/home/me/hmc.py", 50, "transition")
 
 
-def test_one_line_that_is_called_twice_has_two_callers() -> None:
-    lines, callers = sites([ENERGY, FIRST], [ENERGY, SECOND], HALVES)
-    assert lines == [(20, 100)]
-    assert callers == [(31, 50), (36, 50)]
-
-
-def test_two_lines_have_half_of_it_each() -> None:
-    lines, callers = sites([FIRST], [SECOND], HALVES)
-    assert lines == [(31, 50), (36, 50)]
-    assert callers == []
-
-
 def test_the_caller_of_several_lines_is_listed() -> None:
     assert sites([FIRST, STEP_LINE], [SECOND, STEP_LINE], HALVES)[1] == [(50, 100)]
 

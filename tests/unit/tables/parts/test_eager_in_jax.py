@@ -65,12 +65,6 @@ def test_what_is_dispatched_by_itself_goes_with_the_function_that_dispatches_it(
     assert found["op", "mul"] == 4
 
 
-def test_an_op_that_takes_longer_than_to_hand_it_over_stays_the_op() -> None:
-    """A copy of all parameters."""
-    found = made("jit_gather", "jit(gather)/gather", calls=".....J....", pool=".AAA..E--.")
-    assert found["op", "gather"] == 3
-
-
 def test_what_a_compiled_function_computes_stays_the_ops() -> None:
     assert made("jit_adam", "jit(adam)/mul")["op", "mul"] == 5
 

@@ -53,48 +53,10 @@ def test_a_layer_of_several_families_is_one_part_with_its_gradients() -> None:
     assert first.total_ps == pytest.approx(2 * 6e8)
 
 
-def test_a_layer_with_all_of_the_time_stands_beside_others_of_the_model() -> None:
-    """Its siblings have none of the time that counts, and differ from it anyway."""
-    short = {"D": f"{NET}/head/Relu:Relu", "E": f"{NET}/norm/Rsqrt:Rsqrt"}
-    one = made("AABBCCABDE", **{**MIXED, **short})[0]
-    assert (one.kind, one.name) == ("layer", "net/mixer")
-
-
-@pytest.mark.parametrize(
-    ("pool", "why"),
-    [
-        ("AAAAABD...", "one family has most of it, and says more"),
-        ("ABCDDDD...", "half of the time is elsewhere"),
-    ],
-)
-def test_else_families_stay_parts(pool: str, why: str) -> None:
-    assert all(part.kind == "op" for part in made(pool, **MIXED)), why
-
-
 def test_one_with_less_is_named_where_no_family_has_as_much() -> None:
     spread = {**MIXED, "D": f"{NET}/head/Softmax:Softmax", "E": f"{NET}/norm/Cumsum:Cumsum"}
     one = made("ABCDDEE...", **spread)[0]
     assert (one.kind, one.name) == ("layer", "net/mixer")
-
-
-def test_a_name_that_any_formula_has_says_less_than_the_scope() -> None:
-    names = {"A": f"{NET}/unit/Mul:Mul", "B": f"{NET}/unit:Mul", "C": f"{NET}/unit/Sum:Sum"}
-    one = made("AAABBCDDE.", **{**MIXED, **names})[0]
-    assert (one.kind, one.name) == ("layer", "net/unit")
-    assert one.total_ps == pytest.approx(2 * 6e8), "what the scope ends in is named after it"
-
-
-def test_an_op_with_its_gradients_is_no_layer_but_what_it_is_in() -> None:
-    """TensorFlow names the gradients of one difference after it, as those of a layer."""
-    pairs = {
-        "A": f"{NET}/mixer/sub:Sub",
-        "B": f"{BACK}/mixer/sub/Sum_1:Sum",
-        "C": f"{BACK}/mixer/sub/Neg:Neg",
-        "F": f"{NET}/mixer/Square:Square",
-    }
-    one = made("AABBCCFDE.", **{**MIXED, **pairs})[0]
-    assert (one.kind, one.name) == ("layer", "net/mixer")
-    assert one.total_ps == pytest.approx(2 * 7e8)
 
 
 def owner(name: str, line: int, time_ps: int) -> Owner:
@@ -130,39 +92,6 @@ def test_the_model_itself_is_no_layer() -> None:
     assert all(part.kind == "op" for part in made("AABBCC....", **names))
 
 
-CALL = "StatefulPartitionedCall"
-PENALTY = {
-    "A": f"{CALL}/Square:Square",
-    "B": f"{CALL}/gradient_tape/Mul_1:Mul",
-    "C": f"{CALL}/gradient_tape/Tile:Tile",
-    "D": f"{CALL}/AddN_3/inputs_1:UnsortedSegmentSum",
-    "E": f"{CALL}/net/first/MatMul:MatMul",
-    "F": f"{CALL}/net/second/MatMul:MatMul",
-    "G": f"{CALL}/net/third/Relu:Relu",
-}
-
-
-ENCODER = {
-    "A": "encoder/query/MatMul:MatMul",
-    "B": "encoder/attend/Softmax:Softmax",
-    "C": "encoder/mix/BiasAdd:BiasAdd",
-    "D": "decoder/look/Gather:Gather",
-    "E": "decoder/cell/Tanh:Tanh",
-    "F": "decoder/head/Sum:Sum",
-}
-
-
-def test_a_model_beside_another_one_may_be_run_less_often() -> None:
-    one = made("AABBCCDEF.", **ENCODER)[0]
-    assert (one.kind, one.name) == ("layer", "encoder")
-    assert one.total_ps == pytest.approx(2 * 6e8)
-
-
-def test_a_loss_of_one_formula_is_no_other_model() -> None:
-    loss = {letter: f"loss/mean/{name[8:]}" for letter, name in ENCODER.items() if letter in "DEF"}
-    assert all(part.name != "encoder" for part in made("AABBCCDEF.", **{**ENCODER, **loss}))
-
-
 def test_any_contraction_is_called_einsum_and_the_layer_says_more() -> None:
     one = made("ACCCCBDDEE", **MIXED)[0]
     assert (one.kind, one.name) == ("layer", "net/mixer")
@@ -192,10 +121,6 @@ def test_a_layer_that_stands_out_among_others_stands_for_its_ops() -> None:
     assert (first.kind, first.name) == ("layer", "net/attend")
 
 
-def test_a_layer_like_the_others_does_not_stand_out() -> None:
-    assert all(part.kind == "op" for part in made("AABBFFGHI.", **SPREAD))
-
-
 def test_ops_that_share_a_label_keep_their_layer() -> None:
     """More ops than can be distinguished: those of one family are one, within each layer."""
     many = [f"{NET}/attend/t{at}/Mul_{at}:Mul" for at in range(40)]
@@ -214,13 +139,3 @@ def test_ops_that_share_a_label_keep_their_layer() -> None:
     (first,) = [part for part in parts(found, listed) if part.kind == "layer"]
     assert first.name == "net/attend"
     assert first.total_ps == pytest.approx(2 * 80 * 1e7, rel=0.05)
-
-
-TWINS = {
-    "A": "StatefulPartitionedCall/net_1/attention_1/einsum/Einsum:Einsum",
-    "B": "StatefulPartitionedCall/net_1/attention_1/Softmax:Softmax",
-    "C": "StatefulPartitionedCall/net_1/attention_1_2/einsum/Einsum:Einsum",
-    "D": "StatefulPartitionedCall/net_1/attention_1_2/Softmax:Softmax",
-    "E": "StatefulPartitionedCall/net_1/dense_1/MatMul:MatMul",
-    "F": "StatefulPartitionedCall/net_1/dense_1_2/MatMul:MatMul",
-}

@@ -7,37 +7,7 @@ from stepscope.tables.parts.grouping import lines_of, parts, with_programs
 from tests.profiles import draw, event
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 from tests.unit.analysis.compiled import profile
-from tests.unit.tables.account.test_account import STEP, host
-
-
-def kinds(ops: str) -> dict[str, str]:
-    """Kind and name of the parts of steps that run ``train_step`` on a pool's thread."""
-    one = host(
-        f"""
-        /host:CPU
-          python                S---------S---------
-          "                     J.........J.........
-          tf_XLAPjRtCpuClient   .RRRRRRRR..RRRRRRRR.
-          "                     {ops}
-        """,
-        J=event("PjitFunction(train_step)"),
-        R=event("ThunkExecutor::Execute (wait for completion)"),
-        O=event("dot.3", hlo_op="dot.3", hlo_module="jit_train_step"),
-    )
-    found = account(one)
-    assert found is not None
-    return {part.kind: part.name for part in with_programs(one, parts(found))}
-
-
-def test_a_run_without_ops_is_of_the_function_that_was_called() -> None:
-    assert kinds("." * 20)["program"] == "train_step"
-
-
-def test_where_an_op_was_recorded_the_runtime_is_the_runtime() -> None:
-    found = kinds("..OOOO..............")
-    assert "program" not in found
-    assert "op" in found
-
+from tests.unit.tables.account.test_account import STEP
 
 STACK = [("train.py", 12, "scores"), ("train.py", 30, "loss_of")]
 
@@ -72,7 +42,3 @@ def lines(name: str) -> list[tuple[str, int, int]]:
 
 def test_its_program_has_the_lines_that_the_work_comes_from() -> None:
     assert lines("jit_train_step") == [("exp", 12, 91)]
-
-
-def test_the_program_of_another_function_says_nothing() -> None:
-    assert lines("jit_evaluate") == []

@@ -177,28 +177,6 @@ def test_at_most_it_saves_what_it_has_of_a_step_that_nothing_made_longer() -> No
     assert saved.most_ps / MS >= 4 / 6 * step
 
 
-@pytest.mark.parametrize(
-    ("of_sort", "most"), [("$train.py:12 forward", 0.8 + 0.4), ("$train.py:30 monitor", 0.8)]
-)
-def test_ops_that_another_function_calls_do_not_go_with_an_op(of_sort: str, most: float) -> None:
-    """Products of 800 µs a step; a sort of 400 goes with them where one function runs both."""
-    found = drawn(
-        """
-        /host:CPU
-          python   S-------------------S-------------------
-          "        L---------------------------------------
-          "        .F---------..A-----..F---------..A-----.
-          "        ..MMMMMMMM....OOOO....MMMMMMMM....OOOO..
-        """,
-        L=event("$train.py:50 main"),
-        F=event("$train.py:12 forward"),
-        A=event(of_sort),
-        M=event("aten/mm:mm"),
-        O=event("aten/sort:sort"),
-    )
-    assert ms(without(found, "matmul")) == pytest.approx((0.8, 0.8, most))
-
-
 def test_of_ops_whose_function_is_unknown_any_may_go_with_an_op() -> None:
     found = drawn(
         """

@@ -7,22 +7,11 @@ from math import isnan
 import numpy as np
 import pytest
 
-from stepscope.tables.parts.series import Series, series, standard_error_ps
+from stepscope.tables.parts.series import Series, series
 
 
 def of(*times: int) -> Series:
     return series(np.asarray(times, dtype=np.int64))
-
-
-def test_an_even_part_has_no_trend_and_no_burst() -> None:
-    found = of(10, 10, 10, 10, 10, 10)
-    assert found.steps_frac == 1.0
-    assert isnan(found.growth)
-    assert isnan(found.every)
-
-
-def test_what_every_third_step_has_comes_in_bursts() -> None:
-    assert of(0, 0, 60, 0, 0, 60, 0, 0, 60).every == 3.0
 
 
 def test_a_burst_that_came_once_has_no_rhythm() -> None:
@@ -57,20 +46,6 @@ def test_what_grows_as_the_rest_of_the_step_does_is_the_machine() -> None:
     assert series(part, part + rest // 40).growth == pytest.approx(55 / 15)
 
 
-def test_a_trend_of_few_steps_has_to_be_close_to_a_line() -> None:
-    noisy = (10, 60, 20, 15, 70, 65, 30, 80)
-    assert isnan(of(*noisy).growth)
-
-
-def test_single_slow_steps_do_not_hide_a_trend_of_many() -> None:
-    steady = np.linspace(100, 220, 80)
-    steady[[7, 19, 33]] = 900  # interrupted
-    assert of(*steady.astype(int).tolist()).growth == pytest.approx(1.7, abs=0.2)
-    even = np.full(80, 100)
-    even[[7, 19, 33]] = 900
-    assert isnan(of(*even.tolist()).growth)
-
-
 def test_where_the_rest_grows_as_well_it_is_the_machine_in_blocks_too() -> None:
     time = np.linspace(100, 220, 80)
     time[[7, 19, 33]] = 900
@@ -78,18 +53,5 @@ def test_where_the_rest_grows_as_well_it_is_the_machine_in_blocks_too() -> None:
     assert isnan(series(part, 2 * part).growth)
 
 
-def test_of_few_steps_neither_is_told() -> None:
-    found = of(1, 9, 1)
-    assert isnan(found.growth)
-    assert isnan(found.every)
-
-
 def test_a_part_without_time_is_in_no_step() -> None:
     assert of(0, 0, 0).steps_frac == 0.0
-
-
-def test_a_mean_is_known_as_well_as_its_steps_are_alike_and_many() -> None:
-    # 2, 4, 6: a standard deviation of 2, by the root of three.
-    assert standard_error_ps(np.asarray([2, 4, 6])) == pytest.approx(2 / 3**0.5)
-    assert standard_error_ps(np.asarray([5, 5, 5, 5])) == 0.0
-    assert isnan(standard_error_ps(np.asarray([5])))

@@ -112,27 +112,3 @@ def test_it_is_placed_at_the_programs_line_without_being_that_function() -> None
     first = parts(found)[0]
     assert (first.name, first.first.function) == ("transformers.Trainer._save_checkpoint", "")
     assert (first.first.file, first.first.line) == ("finetune.py", 9)
-
-
-def test_what_the_program_itself_does_in_the_loop_stays_its_own() -> None:
-    one = trained(
-        ".F------...F------...F------...F------..",
-        "..L---......L---......L---......L---....",
-    )
-    assert made(one)["python", "Weighted.compute_loss"] == 1.6
-
-
-def test_a_call_that_ends_with_its_step_is_what_the_program_would_change() -> None:
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------S---------
-          "        P-----------------------------
-          "        .J-------..J-------..J-------.
-        """,
-        **CALLS,
-    )
-    assert made(one) == {("library", "main"): 3.0}
-    found = account(one)
-    assert found is not None
-    assert parts(found)[0].first.name == "json.dumps"

@@ -50,46 +50,6 @@ def of_functions(one: Host) -> dict[str, float]:
     return {part.name: part.total_ps / 1e9 for part in made(one) if part.kind == "function"}
 
 
-def test_a_function_with_ops_of_several_families_stands_for_them() -> None:
-    one = drawn(
-        "..C-------------......C-------------....",
-        "...mmmmrrrrssss........mmmmrrrrssss.....",
-    )
-    assert of_functions(one) == {"chamfer": 2.4}
-
-
-def test_one_family_says_more_than_the_function_it_is_in() -> None:
-    one = drawn(
-        "..C-------------......C-------------....",
-        "...mmmmmmmmmmss........mmmmmmmmmmss.....",
-    )
-    assert of_functions(one) == {}
-    assert {part.name for part in made(one) if part.kind == "op"} == {"matmul", "sum"}
-
-
-def test_what_few_models_are_made_of_stays_apart() -> None:
-    one = drawn(
-        "..C-------------......C-------------....",
-        "...mmmmrrrroooo........mmmmrrrroooo.....",
-    )
-    assert of_functions(one) == {"chamfer": 1.6}
-    assert {part.name: part.total_ps / 1e9 for part in made(one) if part.kind == "op"} == {
-        "sort": 0.8
-    }
-
-
-def test_a_function_that_calls_what_the_loop_calls_as_well_stands_for_its_share() -> None:
-    """The model runs for the step, and once more for its accuracy."""
-    one = drawn(
-        "F---..A-------------F---..A-------------",
-        "......F-----------........F-----------..",
-        ".mm....mmmmmmmmmm....mm....mmmmmmmmmm...",
-    )
-    assert of_functions(one) == {"train_accuracy": 2.0}
-    rest = [part for part in made(one) if part.kind == "op"]
-    assert [(part.name, part.total_ps / 1e9) for part in rest] == [("matmul", 0.4)]
-
-
 def test_a_function_that_only_passes_on_does_not_stand_for_what_it_calls() -> None:
     one = drawn(
         "..A-------------......A-------------....",
@@ -97,51 +57,6 @@ def test_a_function_that_only_passes_on_does_not_stand_for_what_it_calls() -> No
         "....mmmrrrsss...........mmmrrrsss.......",
     )
     assert of_functions(one) == {"chamfer": 1.8}
-
-
-def test_the_step_itself_stands_for_nothing() -> None:
-    one = drawn(
-        "A-------------------A-------------------",
-        ".mmmmrrrrssss........mmmmrrrrssss.......",
-    )
-    assert of_functions(one) == {}
-
-
-def test_a_function_with_a_small_share_is_not_told_apart() -> None:
-    one = drawn(
-        "..C---................C---..............",
-        "..mmrr................mmrr..............",
-    )
-    assert of_functions(one) == {}
-
-
-def test_the_programs_layer_in_a_package_of_models_stands_for_what_it_does_there() -> None:
-    """Two functions of the package call it, so that neither has it to itself."""
-    files = {"m": "transformers/models/gpt2/modeling_gpt2.py:238 GPT2MLP.forward"}
-    files["a"] = files["m"].replace("238 GPT2MLP", "144 GPT2Attention")
-
-    def named(mlp: str, attention: str) -> dict[str, float]:
-        one = host(
-            """
-            /host:CPU
-              python   S-----------------------S-----------------------
-              "        L-----------------------------------------------
-              "        ..P---------Q---------....P---------Q---------..
-              "        ..I---------I---------....I---------I---------..
-              "        ..mmmmrrrrrrmmmmrrrrrr....mmmmrrrrrrmmmmrrrrrr..
-            """,
-            **CALLS
-            | {
-                "P": event(f"${mlp}"),
-                "Q": event(f"${attention}"),
-                "I": event("$lora.py:23 LoRA.forward"),
-            },
-        )
-        return of_functions(one)
-
-    assert set(named(files["m"], files["a"])) == {"LoRA.forward"}
-    own = named("model.py:238 GPT2MLP.forward", "model.py:144 GPT2Attention.forward")
-    assert set(own) == {"GPT2MLP.forward", "GPT2Attention.forward"}
 
 
 def test_a_decorator_stands_for_nothing() -> None:
@@ -185,3 +100,32 @@ def test_what_a_package_of_models_puts_around_a_layer_stands_for_nothing() -> No
         },
     )
     assert of_functions(one) == {"BertLayer.forward": 1.4}
+
+
+def test_the_programs_layer_in_a_package_of_models_stands_for_what_it_does_there() -> None:
+    """Two functions of the package call it, so that neither has it to itself."""
+    files = {"m": "transformers/models/gpt2/modeling_gpt2.py:238 GPT2MLP.forward"}
+    files["a"] = files["m"].replace("238 GPT2MLP", "144 GPT2Attention")
+
+    def named(mlp: str, attention: str) -> dict[str, float]:
+        one = host(
+            """
+            /host:CPU
+              python   S-----------------------S-----------------------
+              "        L-----------------------------------------------
+              "        ..P---------Q---------....P---------Q---------..
+              "        ..I---------I---------....I---------I---------..
+              "        ..mmmmrrrrrrmmmmrrrrrr....mmmmrrrrrrmmmmrrrrrr..
+            """,
+            **CALLS
+            | {
+                "P": event(f"${mlp}"),
+                "Q": event(f"${attention}"),
+                "I": event("$lora.py:23 LoRA.forward"),
+            },
+        )
+        return of_functions(one)
+
+    assert set(named(files["m"], files["a"])) == {"LoRA.forward"}
+    own = named("model.py:238 GPT2MLP.forward", "model.py:144 GPT2Attention.forward")
+    assert set(own) == {"GPT2MLP.forward", "GPT2Attention.forward"}

@@ -49,7 +49,3 @@ def test_a_librarys_model_hands_its_ops_over() -> None:
 
 def test_what_a_model_calls_in_other_libraries_is_theirs() -> None:
     assert "library" in kinds(_CALL, _FORWARD, _SCIPY)
-
-
-def test_what_a_library_does_outside_of_a_model_is_its_own() -> None:
-    assert "library" in kinds(_WRAPPED)

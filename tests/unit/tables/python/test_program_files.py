@@ -25,9 +25,6 @@ from stepscope.tables.python.frames import (
 from tests.profiles import draw, event, nth, space
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
 
-PJIT = "/venv/lib/python3.12/site-packages/jax/_src/pjit.py"
-SOURCES = "/src/jax/jax/_src/tree_util.py"
-
 
 def host(*files: str) -> Host:
     """A step in ``trainer.py`` that calls JAX's ``tree_map``, which calls a function of it.
@@ -53,28 +50,6 @@ def host(*files: str) -> Host:
         C=event("$trainer.py:12 clip"),
     )
     return Host("h", decode(space(*drawn, metadata_plane(("jit_f", 7, program("jit_f", entry))))))
-
-
-@pytest.mark.parametrize(
-    ("files", "told"),
-    [
-        (("/home/me/trainer.py", PJIT), "clip"),
-        (("C:\\me\\trainer.py", SOURCES), "clip"),
-        ((PJIT,), ""),
-        ((), ""),
-    ],
-    ids=["the program's file", "of Windows", "a library's alone", "not recorded"],
-)
-def test_a_file_that_compiled_ops_come_from_is_the_programs(
-    files: tuple[str, ...], told: str
-) -> None:
-    found = account(host(*files))
-    assert found is not None
-    assert owners(found)[0].function == told
-
-
-def test_files_of_libraries_and_of_a_frameworks_sources_are_not_the_programs() -> None:
-    assert program_files(host(PJIT, SOURCES, "/home/me/trainer.py")) == {"trainer.py"}
 
 
 @pytest.mark.parametrize("cut", [1, 5, 20])
@@ -155,11 +130,6 @@ def test_a_call_into_c_is_named_without_its_address(text: str, kind: int, public
     assert (name.kind, name.public) == (kind, public or "run_backward")
 
 
-def test_a_module_is_the_frameworks_call_of_the_programs_forward() -> None:
-    name = _name("$nn.Module: LoopLSTM_0", "", frozenset(), has_folders=True)
-    assert (name.kind, name.public) == (FRAMEWORK, "LoopLSTM")
-
-
 def test_c_code_is_the_frameworks_where_that_calls_it() -> None:
     drawn = draw(
         """
@@ -182,33 +152,6 @@ def test_c_code_is_the_frameworks_where_that_calls_it() -> None:
         ("framework", "torch._engine_run_backward"): 8,
         ("library", "sorted"): 6,
         ("python", "train"): 6,
-    }
-
-
-def test_a_models_forward_is_the_programs_though_torch_calls_it() -> None:
-    drawn = draw(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        T--------.T--------.
-          "        .M------...M------..
-          "        ..F----.....F----...
-        """,
-        unit_us=100,
-        S=event("train", step_num=nth, _r=1),
-        T=event("$train.py:40 train"),
-        M=event("$torch/nn/modules/module.py:1779 _call_impl"),
-        F=event("$net.py:12 forward"),
-    )
-    found = account(Host("h", decode(space(*drawn))))
-    assert found is not None
-    told = {(one.kind, one.function, one.caller): one.total_ps // 10**8 for one in owners(found)}
-    # Of 9, 7 and 5 characters a step, two steps; the last of each is recorded by nobody.
-    assert told == {
-        ("python", "forward", "train.py:40 train"): 10,
-        ("framework", "train", ""): 4,
-        ("python", "train", ""): 4,
-        ("unrecorded", "", ""): 2,
     }
 
 
@@ -270,10 +213,3 @@ def test_what_autograph_writes_is_none_of_the_program() -> None:
     file = "__autograph_generated_filesjk0f891.py"
     for path in ("", f"/tmp/{file}:19"):
         assert _name(f"${file}:19 tf__train_step", path, frozenset(), False).kind == FRAMEWORK
-
-
-@pytest.mark.parametrize("text", ["$array.py:615 _value", "$array.py:409 __array__"])
-def test_where_jax_waits_is_not_pythons_module_of_that_name(text: str) -> None:
-    """Nor is it the loop's own work: a log of every tenth step waits for the ten before it."""
-    called = _name(text, "", frozenset(), has_folders=False)
-    assert (called.kind, called.is_fetch) == (FRAMEWORK, True)

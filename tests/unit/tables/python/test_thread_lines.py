@@ -89,32 +89,12 @@ def test_the_thread_that_marks_the_steps_is_explained(
     assert explained(marked, worker=batcher(ident), main=main) == "serve"
 
 
-def test_a_main_thread_that_marks_its_steps_and_waits_is_explained() -> None:
-    waits: list[Event] = [("$serve.py:40 main", 0, WHOLE_US)]
-    for at in range(STEPS):
-        join = "$/usr/lib/python3.11/threading.py:1090 Thread.join"
-        waits += [("$serve.py:44", at * STEP_US, 2900), (join, at * STEP_US, 2900)]
-    assert explained(line("python", *marks(), id=1), worker=batcher(), main=waits) == "main"
-
-
-def test_without_marks_the_thread_that_works_beside_a_sleeping_main_one_is_explained() -> None:
-    seldom = line("python", ("warm up", 0, 5), ("done", WHOLE_US - 5, 5), id=1)
-    assert explained(seldom, worker=batcher(), main=SLEEPS) == "serve"
-
-
 def test_of_two_threads_that_mark_steps_that_with_most_of_the_time_is_explained() -> None:
     """The trainer of an hour, and an evaluation that began first and marks short steps."""
     trains = line("trainer", *marks(first=1), id=WORKER)
     short = line("python", *marks(length_us=200), id=1)
     assert explained(short, trains, worker=batcher(), main=EVALUATES) == "serve"
     assert explained(trains, short, worker=batcher(), main=EVALUATES) == "serve"
-
-
-def test_one_that_was_hardly_there_is_not_the_loop() -> None:
-    """A thread for each request: what one was at tells nothing of the others' steps."""
-    one = [(name, begin, length) for name, begin, length, *_ in batcher() if begin < 6000]
-    one[0] = (one[0][0], 0, 6000)
-    assert explained(line("python", *marks(), id=WORKER), worker=one, main=EVALUATES) == "evaluate"
 
 
 def test_a_thread_is_hashed_as_gnu_does() -> None:

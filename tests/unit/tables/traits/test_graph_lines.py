@@ -140,7 +140,3 @@ def test_half_a_character_is_none() -> None:
     found = lines(b'{"frames": [["\\ud800.py", 1, "f"]], "stacks": [[0]], "ops": {"x": 0}}')
     assert found is not None
     assert found.of("x") == (SourceFrame("?.py", 1, "f"),)
-
-
-def test_a_recording_without_them_has_none() -> None:
-    assert graph_lines(Host("host", decode(space(host(), environment())))) is None

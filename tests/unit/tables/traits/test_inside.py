@@ -84,32 +84,10 @@ def test_one_whose_own_line_has_the_work_keeps_its_name() -> None:
     assert inside(of, of.instructions["x"]) is None
 
 
-def test_a_fusion_of_one_op_says_where_it_is_and_not_its_name_twice() -> None:
-    """XLA wraps single ops, and forgets the line of the wrapper."""
-    inner = instruction("s", "tanh", f32(1000), "p", op_name="jit(tanh)/tanh", stack=JOIN)
-    entry = [
-        instruction("x", "parameter", f32(1000), parameter_number=0),
-        instruction(
-            "wrapped_tanh", "fusion", f32(1000), "x", calls=["fused"], op_name="jit(tanh)/tanh"
-        ),
-    ]
-    of = parse_module(program("jit_smooth", entry, bodies={"fused": body(inner)[:-1]}))
-    assert of is not None
-    most = inside(of, of.instructions["wrapped_tanh"])
-    assert most is not None
-    assert (most.frame.line, most.name) == (57, "")
-
-
 def test_the_lines_of_a_program_have_shares_of_all_its_work() -> None:
     found = lines_of_program(module(*NORMAL))
     assert [(one.name, one.frame.line) for one in found] == [("normal", 49), ("concatenate", 57)]
     assert sum(one.share for one in found) == 1.0
-
-
-def test_old_names_of_ops_have_parameters_and_a_main_function() -> None:
-    path = "jit(generation)/jit(main)/fft[fft_type=a/b fft_lengths=(8191,)]"
-    fft = instruction("r", "exponential", f32(1000), "p", op_name=path, stack=DRAW)
-    assert lines_of_program(module(fft))[0].name == "fft"
 
 
 def test_an_op_that_ran_is_told_by_what_its_fusion_computes() -> None:

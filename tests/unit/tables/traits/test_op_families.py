@@ -46,17 +46,6 @@ def test_what_models_are_made_of_is_not_unusual() -> None:
 
 
 @pytest.mark.parametrize(
-    "op_type",
-    [
-        "Svd", "aten/_linalg_svd", "aten/linalg_qr", "aten/linalg_cholesky_ex", "lu",
-        "SelfAdjointEigV2", "aten/linalg_inv_ex", "triangular_solve", "aten/_fft_r2c", "FFT2D",
-    ],
-)  # fmt: skip
-def test_a_decomposition_is_unusual_in_every_framework(op_type: str) -> None:
-    assert family_of(op_type) in UNUSUAL
-
-
-@pytest.mark.parametrize(
     ("path", "scope"),
     [
         ("jit(update)/jvp(jit(_bernoulli))/jit(_uniform)/while/body/closed_call/add", "random"),

@@ -19,12 +19,6 @@ def spans(*times_us: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.asarray(times_us, np.float64).astype(np.int64) * 1_000_000
 
 
-def test_an_update_begins_after_the_backward_pass_of_its_closure() -> None:
-    at = int(HOST.space.events.start_ps[0])
-    begin, until = at - spans(10), at + spans(100)
-    assert (after_model(HOST, begin, until) == at + spans(30)).all()
-
-
 def test_a_backward_pass_without_any_step_of_an_optimizer_is_nobodys() -> None:
     """As in a file that lost the steps."""
     assert len(after_model(HOST, spans(), spans())) == 0

@@ -35,12 +35,3 @@ INNER = event("aten/mm:mm", **{names.SEQUENCE_NUMBER: 5})
 def test_an_op_within_a_backward_pass_has_a_gradient_itself() -> None:
     """Forces are gradients of an energy, and are trained on: of most ops no name says so."""
     assert asks("fs.h......fs.h......", ".i.........i........", s=node(1), h=node(5), i=INNER)
-
-
-def test_ops_within_a_plain_backward_pass_have_none() -> None:
-    assert not asks("fs.h......fs.h......", ".i.........i........", s=node(1), h=node(2), i=INNER)
-    assert not asks("f.........f.........", "....................")
-
-
-def test_names_may_say_it() -> None:
-    assert asks("fs........fs........", "....................", s=node(1, "TanhBackwardBackward0"))

@@ -31,11 +31,6 @@ def node(number: int, name: str = "MmBackward0") -> Drawn:
     return event(f"autograd/{name}:{name}", **numbered, args='{"Fwd thread id": 1}')
 
 
-def test_each_gradient_once_in_each_step_is_none_again() -> None:
-    """The numbers go on from step to step; the same in two steps are two runs of a loop."""
-    assert found("ffa.b.....ffa.b.....", a=node(1), b=node(2), f=event("aten/mm:mm")) is None
-
-
 def test_a_backward_pass_for_each_loss_repeats_what_the_losses_share() -> None:
     again = found("sa.sb.sc..sd.se.sf..", s=node(1), **_HEADS)
     assert again is not None
@@ -58,9 +53,3 @@ def test_what_runs_within_a_backward_pass_and_has_a_gradient_is_a_gradient_too()
     inner = event("aten/mm:mm", **{names.SEQUENCE_NUMBER: 5})
     twice = {"s": node(1), "h": node(5), "i": inner}
     assert found('s.h.s.....s.h.s.....\n  "  i.........i.........', **twice) is None
-
-
-def test_names_of_strangers_may_be_long() -> None:
-    """Each is read a few times, however many scopes, digits or tapes it seems to have."""
-    for part in ("a/", "_1", "gradient_tape/", "Backward", ":", "w"):
-        assert found("x.y.......x.y.......", x=event(part * 50_000), y=event("b" * 99)) is None

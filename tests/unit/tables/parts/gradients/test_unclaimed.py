@@ -53,12 +53,6 @@ def op(name: str) -> Drawn:
 ADD, MUL = op("add_"), op("mul_")
 
 
-def test_an_update_of_each_parameter_leaves_none() -> None:
-    assert (
-        found("ffwgwg.O-.ffwgwg.O-.", ".......aa........aa.", a=op("addcdiv_")) is None
-    )  # two parameters, two updates
-
-
 def test_what_ends_in_more_parameters_than_are_updated_is_for_nobody() -> None:
     some = found("ffwgwg.O-.ffwgwg.O-.", ".......a.........a..", a=op("addcdiv_"))
     assert some is not None
@@ -83,28 +77,9 @@ def test_momentum_is_no_update_of_another_parameter() -> None:
     assert plain is None
 
 
-def test_of_an_unknown_optimizer_no_more_is_said_than_its_most_frequent_op() -> None:
-    assert (
-        found("ffwgwg.O--ffwgwg.O--", ".......maa.......maa", update="Lion", a=ADD, m=MUL) is None
-    )
-
-
-def test_several_passes_for_one_update_add_up_gradients() -> None:
-    """Each ends in the one parameter that is updated."""
-    assert found("fwgfwg.O-.fwgfwg.O-.", ".......a.........a..", a=op("addcdiv_")) is None
-
-
 @pytest.mark.parametrize("together", ["_foreach_addcdiv_", "_fused_adam_"])
 def test_how_many_are_updated_at_once_is_not_known(together: str) -> None:
     assert found("ffwgwg.O-.ffwgwg.O-.", ".......a.........a..", a=op(together)) is None
-
-
-def test_without_an_optimizer_somebody_else_may_update() -> None:
-    assert found("ffwgwg....ffwgwg....") is None
-
-
-def test_the_optimizers_of_a_step_add_up() -> None:
-    assert found("ffwgwgO.O.ffwgwgO.O.", "......a.a.......a.a.", a=op("addcdiv_")) is None
 
 
 def test_what_a_closure_runs_is_no_update() -> None:

@@ -33,53 +33,10 @@ def found(thread: str, calls: str = "", **numbers: tuple[int, bool]) -> Needless
     return unused_graph(one, made)
 
 
-def test_what_has_its_gradient_is_used() -> None:
-    assert found("ff.bb.....ff.bb.....", f=(1, False), b=(1, True)) is None
-
-
-def test_a_number_that_no_gradient_carries_was_taken_for_nothing() -> None:
-    graph = found("vvvff.bb..vvvff.bb..", v=(1, False), f=(2, False), b=(2, True), n=(3, False))
-    assert graph is not None
-    assert (graph.time_ms, graph.ops, graph.place) == (0.3, 3, None)
-    assert graph.longest == "aten/v:v" and not graph.is_all
-
-
-def test_the_next_number_is_said_of_ops_that_take_none() -> None:
-    """Without parameters that need gradients, or under no_grad, the number stays as it is."""
-    assert found("vvvff.bb..vvvff.bb..", v=(1, False), f=(1, False), b=(1, True)) is None
-
-
 def test_inference_that_records_gradients_has_none_at_all() -> None:
     graph = found("vvww......vvww......", v=(1, False), w=(2, False))
     assert graph is not None and graph.time_ms == 0.2
     assert graph.is_all
-
-
-def test_what_a_backward_pass_computes_again_is_used() -> None:
-    """Checkpoints of activations: the gradients carry the numbers of the first forward pass."""
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        fgE-----..fgE-----..
-          "        ...rrbc.....rrbc....
-        """,
-        E=event("autograd::engine::evaluate_function: CheckpointBackward"),
-        f=event("aten/f:f", **{names.SEQUENCE_NUMBER: 1}, args="{}"),
-        g=event("aten/g:g", **{names.SEQUENCE_NUMBER: 3}, args="{}"),
-        r=event("aten/r:r", **{names.SEQUENCE_NUMBER: 2}, args="{}"),
-        c=event("aten/c:c", **{names.SEQUENCE_NUMBER: 3}, args='{"Fwd thread id": 1}'),
-        b=event("aten/b:b", **{names.SEQUENCE_NUMBER: 1}, args='{"Fwd thread id": 1}'),
-    )
-    made = account(one)
-    assert made is not None
-    assert unused_graph(one, made) is None
-
-
-def test_what_follows_the_last_gradient_may_have_had_its_own_later() -> None:
-    assert (
-        found("ff.bb.....ff.bb.vvww", f=(1, False), b=(1, True), v=(2, False), w=(3, False)) is None
-    )
 
 
 def test_an_op_that_drops_one_of_its_parts_is_used_for_the_others() -> None:
@@ -113,23 +70,6 @@ def test_it_is_where_most_of_its_time_is_called_from() -> None:
     )
     assert graph is not None and graph.place is not None
     assert (graph.place.function, graph.place.line) == ("evaluate", 30)
-
-
-def test_where_gradients_do_not_say_whose_they_are_nothing_is_unused() -> None:
-    """Early recordings number ops, and do not tell the forward thread of a gradient."""
-    one = host(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        ffgg.bb...ffgg.bb...
-        """,
-        f=event("aten/mm:mm", **{names.SEQUENCE_NUMBER: 1}, args="{}"),
-        g=event("aten/sum:sum", **{names.SEQUENCE_NUMBER: 2}, args="{}"),
-        b=event("autograd::engine::evaluate_function: MmBackward", args="{}"),
-    )
-    made = account(one)
-    assert made is not None
-    assert unused_graph(one, made) is None
 
 
 def test_what_a_compiler_traces_has_no_gradients() -> None:

@@ -44,12 +44,6 @@ def test_a_constant_that_is_multiplied_again_is_apart_from_the_layer() -> None:
     assert products("PPPFGG...." * 2, **TRAINED, **power) == {True: 0.6, False: 0.6}
 
 
-def test_a_second_forward_pass_is_apart_though_its_product_is_fused() -> None:
-    """TensorFlow numbers the scopes of a model that is called again."""
-    again = {"P": "StatefulPartitionedCall/net_1/dense/Relu:_FusedMatMul"}
-    assert products("PPPPFGG..." * 2, **TRAINED, **again) == {True: 0.8, False: 0.6}
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -66,11 +60,6 @@ def test_of_a_product_whose_gradient_may_have_another_name_nothing_is_said(other
 
 def test_where_nothing_is_trained_nothing_is_apart() -> None:
     assert products("PPPPFF...." * 2, F=TRAINED["F"], P="serve/net/MatMul:MatMul") == {False: 1.2}
-
-
-def test_a_little_is_not_worth_a_part() -> None:
-    power = {"P": "StatefulPartitionedCall/net/hops/MatMul:MatMul"}
-    assert products("PFFFFGGGG." * 2, **TRAINED, **power) == {False: 1.8}
 
 
 def test_jax_tells_what_it_differentiates() -> None:
