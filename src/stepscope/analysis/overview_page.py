@@ -312,7 +312,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
         has_device=has_device,
         is_window=stats.source == WINDOW,
         has_host="host" in evidence,
-        has_ops="ops" in evidence,
+        has_ops="ops" in evidence or "dispatch" in evidence,
         python=_python(profile, found) if bound == "unknown" and "python" in evidence else "",
         is_memory_alone=all(_is_memory_alone(host) for host in profile.hosts),
     )

@@ -731,7 +731,7 @@ class Recording:
     def _write_last(self, planes: Assembly, stopped_ns: int) -> None:
         """The last chunk; if it is the only one, the file is that chunk, written as a whole."""
         if self._gaps:
-            planes.add(self._gaps.plane())
+            planes.add(self._gaps.plane(self._clock.reads_ns()))
             self.notes += self._gaps.notes(stopped_ns - self._started_ns)
         if self._chunks:
             tail = self._environment(stopped_ns, planes)

@@ -4,8 +4,8 @@ A recorded step carries the cost of recording. While ``stepscope record`` rests 
 sessions, the same places that mark steps in a recording report them here instead: annotations with
 ``_r``, optimizers' steps, calls of compiled functions, batches of data loaders. Sessions begin and
 end where these report a step, so that each holds whole ones: the program waits there until the
-session has begun. JAX calls compiled functions without Python: there the program's next read of a
-result takes the place of a step.
+session has begun. JAX calls compiled functions without Python: there the program's reads of its
+results at one line take the place of steps.
 """
 
 from __future__ import annotations
@@ -31,9 +31,13 @@ OPTIMIZER: Final = "optimizer steps"
 BACKWARD: Final = "backward passes"
 FUNCTION: Final = "calls of a compiled function"
 BATCH: Final = "batches of a data loader"
-_SOURCES: Final = (MARKER, OPTIMIZER, BACKWARD, FUNCTION, BATCH)
-# Reads of a device's results stand for no step, but a session may begin and end there.
-_RESULT: Final = "reads of results"
+# A program may read several results in a step, or those of many: they are compared, not counted.
+READ: Final = "reads of results"
+_SOURCES: Final = (MARKER, OPTIMIZER, BACKWARD, FUNCTION, BATCH, READ)
+# Regular reads recur with the loop: usual intervals are this share of the time. Those of several
+# results in a row are short ones, and a long one.
+_REGULAR_FRAC: Final = 0.5
+_MAX_READS: Final = 10_000
 _FIRST_STEPS: Final = 200
 
 # Places of the loop have at least this share of the time of the one that has most.
@@ -44,8 +48,8 @@ _Key = tuple[str, object]
 
 # How long the next step is waited for, in steps, and at least.
 _WAIT_STEPS, _WAIT_SECONDS = 3.0, 0.1
-# The same for reads of results, whose intervals are not known.
-_RESULT_WAIT_SECONDS: Final = 0.5
+# Reads may be many steps apart: they are waited for no longer than this.
+_READ_WAIT_SECONDS: Final = 0.5
 # The program waits no longer than this for a session to begin.
 _HOLD_SECONDS, _HOLD_SLICE_SECONDS = 2.0, 0.0005
 
@@ -57,20 +61,20 @@ class _Stretch:
     Attributes:
         began_ns: By the place that reported them.
         lengths_ns: The same for markers, which have an end.
-        reads: How often each line of the program read a result.
+        read_ns: When each line of the program had read a result; the first reads of it.
     """
 
     began_ns: dict[_Key, list[int]]
     lengths_ns: dict[_Key, list[int]]
-    reads: Counter[_Key]
+    read_ns: dict[_Key, list[int]]
 
     def steps_ns(self) -> dict[_Key, list[int]]:
         """How long steps took: as marked, else from one begin to the next."""
-        between = {
-            key: [after - before for before, after in itertools.pairwise(began)]
-            for key, began in list(self.began_ns.items())
-        }
-        return between | dict(list(self.lengths_ns.items()))
+        return _between(self.began_ns) | dict(list(self.lengths_ns.items()))
+
+    def reads_ns(self) -> dict[_Key, list[int]]:
+        """The times from one read of a result to the next, by the line that reads."""
+        return _between(self.read_ns)
 
     def count(self) -> tuple[int, int]:
         """Steps of the place that had most, and the nanoseconds of all or of the first of them."""
@@ -84,6 +88,13 @@ class _Stretch:
             for lengths in list(self.lengths_ns.values())
         ]
         return max(counts, default=(0, 0))
+
+
+def _between(moments_ns: dict[_Key, list[int]]) -> dict[_Key, list[int]]:
+    return {
+        key: [after - before for before, after in itertools.pairwise(moments)]
+        for key, moments in list(moments_ns.items())
+    }
 
 
 @dataclass(slots=True)
@@ -166,8 +177,10 @@ def hear_result(library: str) -> None:
     while frame is not None and frame.f_code.co_filename.startswith(library):
         frame = frame.f_back
     if frame is not None:
-        key = _RESULT, (id(frame.f_code), frame.f_lasti)
-        stretch.reads[key] += 1
+        key = READ, (id(frame.f_code), frame.f_lasti)
+        reads = stretch.read_ns[key]
+        if len(reads) < _MAX_READS:
+            reads.append(time.perf_counter_ns())
         _reaches(key)
 
 
@@ -254,9 +267,8 @@ class StepClock:
         self._recorded: defaultdict[_Key, list[int]] = defaultdict(list)
         self._into = self._recorded
         self._awaited: _Awaited | None = None
-        # The line that read most results in the last stretch that had any.
-        self._reading: _Key | None = None
         self.recorded_steps = 0
+        self._read_ns: defaultdict[_Key, list[int]] = defaultdict(list)
         self._passed: Counter[_Key] = Counter()
 
     def begin(self) -> None:
@@ -278,7 +290,11 @@ class StepClock:
 
     def unrecorded_loop(self) -> int:
         """The steps of another loop, of which none was recorded; 0 if it had fewer than that."""
-        recorded = {key: len(lengths) for key, lengths in self._recorded.items() if lengths}
+        recorded = {
+            key: len(lengths)
+            for key, lengths in self._recorded.items()
+            if lengths and key[0] != READ
+        }
         sources = {source for source, _which in recorded}
         others = [
             steps
@@ -293,7 +309,7 @@ class StepClock:
         global _listening
         self.pause()
         self._into = self._undisturbed if undisturbed else self._recorded
-        _listening = _Stretch(defaultdict(list), defaultdict(list), Counter())
+        _listening = _Stretch(defaultdict(list), defaultdict(list), defaultdict(list))
         self.release()
 
     def is_at_step(self, *, holds: bool, wake: Callable[[], object]) -> bool:
@@ -319,15 +335,11 @@ class StepClock:
     def _next_place(self) -> tuple[_Key, float] | None:
         """Where a session may begin or end, and how long to wait for it in seconds."""
         loop = self._loop()
-        if loop is not None:
-            key, lengths_ns = loop
-            return key, _WAIT_SECONDS + _WAIT_STEPS * median(lengths_ns) / 1e9
-        self._note_reads(_listening)
-        return None if self._reading is None else (self._reading, _RESULT_WAIT_SECONDS)
-
-    def _note_reads(self, stretch: _Stretch | None) -> None:
-        reads = {} if stretch is None else dict(stretch.reads)
-        self._reading = max(reads, key=reads.__getitem__, default=self._reading)
+        if loop is None:
+            return None
+        key, lengths_ns = loop
+        seconds = _WAIT_SECONDS + _WAIT_STEPS * median(lengths_ns) / 1e9
+        return key, min(seconds, _READ_WAIT_SECONDS) if key[0] == READ else seconds
 
     @property
     def is_awaiting(self) -> bool:
@@ -354,14 +366,14 @@ class StepClock:
     def _loop(self) -> tuple[_Key, list[int]] | None:
         """Where the loop's steps are reported, and their lengths; None if none is known."""
         stretch = _listening
-        heard = {} if stretch is None else {k: v for k, v in stretch.steps_ns().items() if v}
-        if not heard:
-            heard = {
-                key: [*self._recorded.get(key, ()), *self._undisturbed.get(key, ())]
-                for key in {**self._recorded, **self._undisturbed}
-            }
-        known = [(key, lengths) for key, lengths in heard.items() if lengths]
-        return self._of_the_loop(known) if known else None
+        heard = {} if stretch is None else stretch.reads_ns() | stretch.steps_ns()
+        known = {key: lengths for key, lengths in heard.items() if lengths}
+        if all(source == READ for source, _which in known):
+            for key in {**self._recorded, **self._undisturbed}:
+                before = [*self._recorded.get(key, ()), *self._undisturbed.get(key, ())]
+                known.setdefault(key, before)
+        known = {key: lengths for key, lengths in known.items() if lengths}
+        return self._of_the_loop(list(known.items())) if known else None
 
     def pause(self) -> None:
         """The stretch ends; what runs until the next one is neither."""
@@ -369,11 +381,12 @@ class StepClock:
         stretch, _listening = _listening, None
         if stretch is None:
             return
-        self._note_reads(stretch)
         steps = stretch.steps_ns()
-        for key, lengths in steps.items():
+        for key, lengths in (steps | stretch.reads_ns()).items():
             self._into[key] += lengths
         if self._into is self._recorded:
+            for key, moments in stretch.read_ns.items():
+                self._read_ns[key] += moments[: _MAX_READS - len(self._read_ns[key])]
             self.recorded_steps += max(map(len, steps.values()), default=0)
 
     def steps_so_far(self) -> int:
@@ -383,20 +396,33 @@ class StepClock:
     def session_steps(self) -> int | None:
         """Whole steps of this stretch so far; None if steps were never heard of."""
         steps = self.heard()[0]
-        return steps if steps or self._recorded or self._undisturbed else None
+        known = (*self._recorded, *self._undisturbed)
+        return steps if steps or any(source != READ for source, _which in known) else None
 
     def passed(self) -> int | None:
         """The same, else reads of results at the line that has most; None if neither is known."""
         steps, stretch = self.session_steps(), _listening
         if steps or stretch is None:
             return steps
-        return max(dict(stretch.reads).values(), default=None) or steps
+        return max(map(len, list(stretch.read_ns.values())), default=None) or steps
 
     def heard(self) -> tuple[int, float]:
         """Steps of this stretch so far, and the seconds they took, or the first of them."""
         stretch = _listening
         steps, length_ns = (0, 0) if stretch is None else stretch.count()
         return steps, length_ns / 1e9
+
+    def reads_ns(self) -> list[int]:
+        """When a line that recurs with the loop read its result while recording, since 1970."""
+        known = [
+            (key, lengths)
+            for key, lengths in self._recorded.items()
+            if key[0] == READ and lengths and _is_regular(lengths)
+        ]
+        if not known:
+            return []
+        shift_ns = time.time_ns() - time.perf_counter_ns()
+        return [moment + shift_ns for moment in self._read_ns[self._of_the_loop(known)[0]]]
 
     def recorder_frac(self) -> float | None:
         """Share of a recorded step that recording takes; None if too few steps were heard of."""
@@ -416,6 +442,7 @@ class StepClock:
             if (len(lengths) >= UNDISTURBED_STEPS or sum(lengths) >= UNDISTURBED_SECONDS * 1e9)
             # A function that only rests heard of, such as an evaluation's, is not the loop's.
             and (key in recorded_at or key[0] not in compared)
+            and (key[0] != READ or (key in recorded_at and _is_regular(lengths)))
         ]
         if not known:
             return {}
@@ -483,6 +510,10 @@ def counted(emit: Emitter | None) -> Emitter:
 def _usual_ns(lengths: list[int]) -> float:
     """How long steps took together, but for pauses between them."""
     return median(lengths) * len(lengths)
+
+
+def _is_regular(lengths: list[int]) -> bool:
+    return _usual_ns(lengths) >= _REGULAR_FRAC * sum(lengths)
 
 
 def _spread(lengths: list[int]) -> float:

@@ -72,6 +72,8 @@ LAUNCH_STATS_LINES: Final = ("Launch Stats",)
 WAIT_LINES: Final = ("Synchronization",)
 COUNTER_LINE: Final = "_counters_"
 GAPS_LINE: Final = "not recorded"
+# On the recorder's plane, too: when the line of the loop that reads results had its result.
+READS_LINE: Final = "reads of results"
 # Lines of a start: spans of known work, looks at the main thread, and the first steps.
 START_SPANS_LINE: Final = "start"
 START_LOOKS_LINE: Final = "main thread"

@@ -23,7 +23,7 @@ class StepVerdict:
         is_window: Whether there are no steps, and the recording as a whole counts as one.
         has_host: Whether what a thread of the host did was recorded.
         is_memory_alone: Whether allocations were recorded, and nothing that takes time.
-        has_ops: Whether an op ran, on the host or a device, or anything else on a device.
+        has_ops: Whether an op was dispatched or ran, or anything else ran on a device.
         python: The Python function with most time of its own, and its share; "" where more than
             Python calls was recorded.
     """

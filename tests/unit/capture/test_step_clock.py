@@ -21,6 +21,7 @@ from stepscope.capture.step_clock import FUNCTION, MARKER, OPTIMIZER, StepClock,
 from stepscope.schema import names
 
 MS = 1_000_000
+MS_PS = 1000 * MS
 
 
 class Clock:
@@ -363,10 +364,11 @@ def test_sessions_begin_at_reads_of_results_where_no_step_is_heard(clock: Clock)
     array: Any = kind()
     woken: list[int] = []
 
-    def train(steps_run: int) -> None:
+    def train(steps_run: int, ms: float = 5.0, *, reads: int = 1) -> None:
         for number in range(steps_run):
-            clock.pass_ms(5.0)
-            array.block_until_ready()
+            clock.pass_ms(ms)
+            for _ in range(reads):
+                array.block_until_ready()
             if number == 0:
                 assert array._value == 1.0  # a line that is not the loop's
 
@@ -384,7 +386,15 @@ def test_sessions_begin_at_reads_of_results_where_no_step_is_heard(clock: Clock)
     assert not steps.is_at_step(holds=False, wake=int)
     train(1)
     assert steps.is_at_step(holds=False, wake=int)
+    # So its steps are compared, which nothing counts; several reads in a row are none.
+    train(30, 2.0)
+    steps.listen(undisturbed=True)
+    facts = steps.facts()
+    assert facts[names.UNDISTURBED_SOURCE] == step_clock.READ
+    assert (facts[names.UNDISTURBED_STEP], facts[names.RECORDED_STEP]) == (2 * MS_PS, 5 * MS_PS)
+    train(90, reads=3)
     steps.end()
+    assert steps.facts() == {}
 
 
 def test_asking_whether_a_module_exists_leaves_its_hook(

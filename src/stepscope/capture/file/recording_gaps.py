@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -71,8 +71,12 @@ class RecordingGaps:
                 missed[gap.recorder] += gap.end_ns - gap.begin_ns
         return missed
 
-    def plane(self) -> bytes:
-        """An XSpace with an event for each."""
+    def plane(self, reads_ns: Sequence[int] = ()) -> bytes:
+        """An XSpace with an event for each.
+
+        Args:
+            reads_ns: When the loop had read results, which goes into the same plane.
+        """
         plane = PlaneWriter(names.RECORDING_PLANE)
         begin = np.asarray([gap.begin_ns for gap in self.found], np.int64)
         end = np.asarray([gap.end_ns for gap in self.found], np.int64)
@@ -92,6 +96,9 @@ class RecordingGaps:
             duration_ns=end - begin,
             stats=[Stat(names.GAP_AT_STEP, np.ones(len(at_step), np.int64), at_step)],
         )
+        if reads_ns:
+            read = np.full(len(reads_ns), plane.name(names.READS_LINE))
+            plane.line(2, names.READS_LINE, metadata=read, start_ns=np.asarray(reads_ns, np.int64))
         return plane.xspace()
 
     def notes(self, recorded_ns: int) -> list[Note]:

@@ -37,6 +37,19 @@ def gaps_at_steps(host: Host) -> I64:
     return begin[among(distinct(at_step), begin)]
 
 
+@derived
+def reads_of_results(host: Host) -> I64:
+    """When the line of the loop that reads results had its result; ascending."""
+    space = host.space
+    of_reads = [
+        row
+        for row, line in enumerate(space.lines)
+        if line.name == names.READS_LINE and space.planes[line.plane].name == names.RECORDING_PLANE
+    ]
+    found: I64 = np.sort(space.events.start_ps[space.on_lines(of_reads)])
+    return found
+
+
 def _gap_rows(host: Host) -> I64:
     """Event rows of the gaps, one for each recorder of a framework that has it."""
     space = host.space

@@ -22,6 +22,7 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.waits import waits_for_device
 from stepscope.tables.in_steps.host_activity import HostTime, host_time
+from stepscope.tables.steps.recorder_work import is_recorder_frame
 
 # Functions that wait for what runs elsewhere; to make them faster is to make that faster.
 _WAITS = re.compile(
@@ -166,6 +167,7 @@ def _names(host: Host, meta: I64) -> _Names:
         framework = installed and _FRAMEWORKS.search(path) is not None
         # Without the file's path only names tell whose function it is.
         framework |= not path and _is_framework_function(file, function)
+        framework |= is_recorder_frame(space.event_metadata.name[row])
         kind.append(_FRAMEWORK if framework else _LIBRARY if installed else _OWN)
         # A line without a name, or a comprehension, is a part of the function around it.
         named = said.group(3) if said is not None else ""

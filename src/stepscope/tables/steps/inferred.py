@@ -14,11 +14,12 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import rows_of, union_spans
+from stepscope.columns import median, rows_of, union_spans
 from stepscope.columns.space import I64
 from stepscope.quantities import share_words
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.recording_gaps import reads_of_results
 from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.steps import calls as lists
 from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle, is_step_name
@@ -75,8 +76,29 @@ def _function_rounds(host: Host, called: Sequence[Calls]) -> Markers | None:
         most = max(map(len, trains))
         anchors = [one for one in called if len(one) <= most or one in trains]
     cycle = find_cycle(called, anchors=anchors)
+    cycle = cycle and (_around_reads(host, cycle) or cycle)
     found = None if cycle is None or _is_stray(host, cycle) else _markers(host, cycle, called)
     return found if found is None or not apart else _up_to(found, np.sort(np.concatenate(apart)))
+
+
+def _around_reads(host: Host, cycle: Cycle) -> Cycle | None:
+    """The rounds from one read of a result to the next, where single ops recur in between.
+
+    A loop that dispatches op after op and reads one result in each step calls nothing else once a
+    step. A function of the program's is a step by itself, however seldom its result is read.
+    """
+    if cycle.anchor.kind != "call" or not lists.is_single_op(cycle.anchor.name):
+        return None
+    first = np.unique(np.searchsorted(cycle.start_ps, reads_of_results(host)))
+    first = first[first < len(cycle)]
+    rounds = np.diff(first)
+    if len(first) < _FEWEST:
+        return None
+    usual = int(median(rounds))
+    if usual < 2 or (rounds == usual).mean() < _MOST:
+        return None
+    last = np.append(first[1:], len(cycle)) - 1
+    return replace(cycle, start_ps=cycle.start_ps[first], end_ps=cycle.end_ps[last], every=usual)
 
 
 def _is_stray(host: Host, cycle: Cycle) -> bool:
