@@ -732,7 +732,9 @@ class Recording:
         """The last chunk; if it is the only one, the file is that chunk, written as a whole."""
         if self._gaps:
             planes.add(self._gaps.plane(self._clock.reads_ns()))
-            self.notes += self._gaps.notes(stopped_ns - self._started_ns)
+            self.notes += self._gaps.notes(
+                stopped_ns - self._started_ns, is_whole=self.options.price is None
+            )
         if self._chunks:
             tail = self._environment(stopped_ns, planes)
             self._append([*tail.pieces(), *self._messages()])

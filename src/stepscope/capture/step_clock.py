@@ -36,7 +36,7 @@ READ: Final = "reads of results"
 _SOURCES: Final = (MARKER, OPTIMIZER, BACKWARD, FUNCTION, BATCH, READ)
 # Regular reads recur with the loop: usual intervals are this share of the time. Those of several
 # results in a row are short ones, and a long one.
-_REGULAR_FRAC: Final = 0.5
+_REGULAR_FRAC: Final = 0.25
 _MAX_READS: Final = 10_000
 _FIRST_STEPS: Final = 200
 

@@ -101,13 +101,15 @@ class RecordingGaps:
             plane.line(2, names.READS_LINE, metadata=read, start_ns=np.asarray(reads_ns, np.int64))
         return plane.xspace()
 
-    def notes(self, recorded_ns: int) -> list[Note]:
+    def notes(self, recorded_ns: int, *, is_whole: bool) -> list[Note]:
         """Messages for a person about them.
 
         Args:
             recorded_ns: How long was recorded, gaps included.
+            is_whole: Whether every step was to be recorded.
         """
-        return [*self._paused_notes(recorded_ns), *self._chunk_notes(recorded_ns)]
+        chunks = self._chunk_notes(recorded_ns) if is_whole else []
+        return [*self._paused_notes(recorded_ns), *chunks]
 
     def _paused_notes(self, recorded_ns: int) -> list[Note]:
         missed = self.missed_ns(names.GAP_PAUSE)

@@ -134,6 +134,8 @@ class TorchRecorder:
         if self._is_first:
             # Kineto complains on stderr unless the thread that loaded it is the first to begin.
             self._is_first = False
+            if options.price is not None:  # there will be many traces
+                self._converter.prepare()
             with contextlib.suppress(CaptureError):
                 on_main_thread(self._begin, seconds=_QUIET_SECONDS)
                 return

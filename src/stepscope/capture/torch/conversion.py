@@ -33,6 +33,8 @@ _PLANES: Final = "planes"
 _NICER: Final = 5
 # Without another trace the process ends after this time: programs wait for all their children.
 _IDLE_SECONDS: Final = 5.0
+# The same for the first trace, which follows a session of several seconds.
+_FIRST_IDLE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,12 @@ class Converter:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
+
+    def prepare(self) -> None:
+        """Start the process while the program still prepares its loop."""
+        if self._process is None and sys.executable:
+            with contextlib.suppress(OSError):
+                self._process = _started()
 
     def convert(self, trace: Path, settings: ConversionSettings, seconds: float) -> Converted:
         """Convert a trace in a separate process; in this one if that fails.
@@ -192,7 +200,7 @@ def _here(trace: Path, settings: ConversionSettings) -> Converted:
 def main() -> None:
     """The process: for each line, the path of a trace, it prints ``Converted`` without planes."""
     gc.disable()  # nothing made here is garbage before the end
-    spent, idle = 0.0, threading.Timer(_IDLE_SECONDS, os._exit, (0,))
+    spent, idle = 0.0, _ended_after(_FIRST_IDLE_SECONDS)
     for line in iter(sys.stdin.readline, ""):
         idle.cancel()
         trace = Path(json.loads(line))
@@ -205,10 +213,15 @@ def main() -> None:
         spent = used
         del done
         gc.collect()
-        idle = threading.Timer(_IDLE_SECONDS, os._exit, (0,))
-        idle.daemon = True
-        idle.start()
+        idle = _ended_after(_IDLE_SECONDS)
     os._exit(0)
+
+
+def _ended_after(seconds: float) -> threading.Timer:
+    timer = threading.Timer(seconds, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 if __name__ == "__main__":

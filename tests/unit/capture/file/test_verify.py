@@ -125,11 +125,12 @@ def test_gaps_are_events_of_a_track_and_their_share_decides_how_loud_they_are() 
     assert [plane.name for plane in found.planes] == ["Stepscope recording"]
     assert sorted(found.events.duration_ps.tolist()) == [500_000, 1_000_000, 2_000_000]
     assert [line.name for line in found.lines] == [names.GAPS_LINE]
-    (note,) = gaps.notes(20_000)  # 3,000 of 20,000 ns
+    (note,) = gaps.notes(20_000, is_whole=True)  # 3,000 of 20,000 ns
     assert (note.slug, note.severity) == ("gaps", "warning")
     assert "tensorflow" in note.message
     assert "15 %" in note.message
-    assert gaps.notes(100_000)[0].severity == "info"
+    assert gaps.notes(100_000, is_whole=True)[0].severity == "info"
+    assert gaps.notes(20_000, is_whole=False) == []  # some steps were to be recorded
 
 
 def test_a_gap_says_which_recorder_saw_nothing_and_why() -> None:
@@ -150,7 +151,7 @@ def test_a_gap_says_which_recorder_saw_nothing_and_why() -> None:
     ]
     told = [[stat_names[stat.metadata_id] for stat in one.stats] for one in plane.lines[0].events]
     assert sorted(told) == [[], [names.GAP_AT_STEP]]
-    assert [note.message.split()[0] for note in gaps.notes(1)] == ["Recording", "jax"]
+    assert [note.message.split()[0] for note in gaps.notes(1, is_whole=True)] == ["Recording", "jax"]
 
 
 @pytest.mark.parametrize(

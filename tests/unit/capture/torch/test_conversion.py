@@ -57,9 +57,11 @@ def test_another_process_makes_what_this_one_would(
 def test_the_process_stays_for_the_next_trace_and_another_takes_its_place(
     converter: Converter, trace: Path
 ) -> None:
-    first = converter.convert(trace, SETTINGS, 60)
+    converter.prepare()
     process = converter._process
     assert process is not None
+    first = converter.convert(trace, SETTINGS, 60)
+    assert converter._process is process
     assert converter.convert(trace, SETTINGS, 60).events == first.events
     assert converter._process is process
     process.kill()
