@@ -46,8 +46,10 @@ def reads_of_results(host: Host) -> I64:
         for row, line in enumerate(space.lines)
         if line.name == names.READS_LINE and space.planes[line.plane].name == names.RECORDING_PLANE
     ]
-    found: I64 = np.sort(space.events.start_ps[space.on_lines(of_reads)])
-    return found
+    found: I64 = (
+        space.events.start_ps[space.on_lines(of_reads)] if of_reads else np.zeros(0, np.int64)
+    )
+    return np.sort(found)
 
 
 def _gap_rows(host: Host) -> I64:

@@ -151,7 +151,10 @@ def test_a_gap_says_which_recorder_saw_nothing_and_why() -> None:
     ]
     told = [[stat_names[stat.metadata_id] for stat in one.stats] for one in plane.lines[0].events]
     assert sorted(told) == [[], [names.GAP_AT_STEP]]
-    assert [note.message.split()[0] for note in gaps.notes(1, is_whole=True)] == ["Recording", "jax"]
+    assert [note.message.split()[0] for note in gaps.notes(1, is_whole=True)] == [
+        "Recording",
+        "jax",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from stepscope.formats.xspace import decode
 from stepscope.tables.core.profile import Host
 from stepscope.tables.steps.attribution import PARTS, HostSteps, steps
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
-from tests.profiles.model import Event, gpu, host, line, space, stream
+from tests.profiles.model import Event, gpu, host, line, plane, space, stream
 from tests.profiles.rounds import (
+    RECORDING,
     cpu_runs,
     every,
     fetches,
@@ -90,6 +91,19 @@ def test_ops_of_a_round_are_not_taken_for_rounds(leaves: int) -> None:
     found = steps_of(recorded(*events))
     assert len(found) == 6
     assert found.duration_ps[0] == period * US
+
+
+@pytest.mark.parametrize("function", ["tanh", "train_step"])
+def test_ops_one_by_one_are_a_step_from_read_to_read(function: str) -> None:
+    """A function of the program's is a step, however seldom its result is read."""
+    starts, between = every(1_000, 8), 40
+    ops = [at + 20 * nth for at in starts for nth in range(between)]
+    read = [Event("reads of results", at + 900, 0) for at in starts]
+    reads = plane(RECORDING, line("reads of results", *read))
+    found = steps_of(recorded(*jit(function, ops, 10), planes=[reads]))
+    is_op = function == "tanh"
+    assert len(found) == (7 if is_op else 8 * between)
+    assert set(found.duration_ps[:-1] == 1_000 * US) == ({True} if is_op else {False})
 
 
 @pytest.mark.parametrize("leaves", [3, 8])
