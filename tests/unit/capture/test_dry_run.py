@@ -88,7 +88,21 @@ def test_the_list_says_what_is_not_known() -> None:
     )
     assert lines[0].startswith("One undisturbed step: 2 ms.")
     assert lines[2].split()[2:6] == ["2.2", "ms", "1.10×", "3"]
+    assert not any("≤" in line for line in lines)
     assert "not known" in lines[3] and "120 MB" in lines[3] and "1.5 s" in lines[3]
     assert all(
         LEVELS[level][1] in lines[row] for row, level in ((2, "--host-level 0"), (3, "default"))
     )
+
+
+@pytest.mark.parametrize(("step_ms", "told"), [(2.6, "1.30×"), (2.3, "≤ 1.35×"), (1.5, "≤ 1.25×")])
+def test_no_level_makes_a_step_shorter(step_ms: float, told: str) -> None:
+    """On a busy machine undisturbed steps differ from level to level."""
+    lines: list[str] = []
+    levels = [
+        Measured(level, step, plain, 500, 900, 50_000, 0, 0.1, 1.0)
+        for level, step, plain in zip(LEVELS, (step_ms, 2.0, 2.0), (2.0, 1.6, 2.0), strict=False)
+    ]
+    dry_run.price_list(levels, lines.append)
+    assert lines[0].startswith("One undisturbed step: 2 ms ± 20%.")
+    assert told in lines[2]

@@ -53,6 +53,8 @@ _WARM_STEPS: Final = 5
 _PATIENCE_SECONDS: Final = 30.0
 _MAIN_THREAD_SECONDS: Final = 10.0
 _END_SECONDS: Final = 3.0
+# Undisturbed steps before the levels differ by more on a machine that others use.
+_SHOWN_ERROR_FRAC: Final = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +227,12 @@ def price_list(measured: list[Measured], write: Callable[[str], object]) -> None
     """Write the list for a person."""
     head = ["level", "step", "slower", "memory", "file", "a step", "stop", "does not record"]
     known = [one.plain_ms for one in measured if one.plain_ms]
-    plain_ms = median(known) if known else None
-    rows = [head, *(_row(one, plain_ms) for one in measured)]
-    if plain_ms is not None:
-        write(f"One undisturbed step: {plain_ms:.3g} ms. If every step is recorded:")
+    plain_ms = median(known) if known else 0.0
+    error = max((abs(one / plain_ms - 1) for one in known), default=0.0)
+    rows = [head, *(_row(one, plain_ms, error) for one in measured)]
+    if known:
+        spread = f" ± {error:.0%}" if error >= _SHOWN_ERROR_FRAC else ""
+        write(f"One undisturbed step: {plain_ms:.3g} ms{spread}. If every step is recorded:")
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -236,10 +240,13 @@ def price_list(measured: list[Measured], write: Callable[[str], object]) -> None
     write("By default recording keeps to --price 1.2: it rests between sessions of whole steps.")
 
 
-def _row(one: Measured, plain_ms: float | None) -> list[str]:
+def _row(one: Measured, plain_ms: float, error: float) -> list[str]:
     slower, file, each = ["not known"] * 3
     if one.step_ms and plain_ms:
-        slower = f"{one.step_ms / plain_ms:.2f}×"
+        ratio = one.step_ms / plain_ms
+        error = max(error, 1 - ratio)  # recording makes no step shorter
+        is_seen = ratio > 1 + error
+        slower = f"{ratio:.2f}×" if is_seen else f"≤ {max(ratio, 1) + error:.2f}×"
     if one.bytes:  # else it was still being written
         file = f"{one.bytes / max(one.seconds, 1e-3) / 1e6:,.2f} MB/s"
         each = f"{one.bytes / one.steps / 1e3:,.0f} kB" if one.steps else each
