@@ -163,67 +163,68 @@ pwrmgr px pxla py pyarrow pybind pydicom python pytorch pyw pyx qib qint qk qkv 
 qscheme quant quantile quantization quantize quantized query queue queued queues quint rad
 rademacher radians radix ragged ran rand randint randn random randomuniform randperm range ranges
 rank ranking ranks rasterio rate ratio ravel raw rayleigh rb rbg rccl rd read reader readers
-reading readinto readvariableop ready real reason rebatch receive recfunctions recip reciprocal
-record recorded recorder recording records recur recurs recv red redispatch reduce reduced reducer
-reduction reductions ref reference reflection regex region register registers registry regression
-regs regularized rejection relative release relu rem remainder remap remapping remat rematted
-remote remotecall remove removed rendezvous renorm renormalize reorder repeat replace replayed
-replica replicate replicated replication repr req requantization requantize requested requires
-reraise rescale reserve reserved reservoir reset reshape resize resnet resolve resource resources
-resp rest restore restrict result resume retain retains retrieve return retval reuse rev reverse
-rewrite rewriter rfft rfftfreq rfftn rfftnd rfind rgb rhs right rindex ring rint rjust rm rms
-rmsprop rn rng rnn rnnv ro roc rocblas rocclr rocdecode rocjpeg rocpd rocprim rocprof rocprofiler
-rocprofv rocrand roctracer roctx roll room root roots rope rot rotary rotate round rounds routing
-row rows rowwise rowwisemoments rpartition rr rrelu rs rsf rshift rsplit rsqrt rss rstrip rsub rt
-rule run runs runtime rwlock safe same sample sampled sampler samples sampling saturate saturation
-save saved saving say says sc scalar scalars scale scaled scalepackedtensor scales scan scankernel
-scanner scatter sched schedule schedules schema schur scimath scipy scope scores scr scramble
-scratch script scripting scs sct sctc sctd scudnn sdca sdcz sdk sdp sdpa search searchsorted
-second seconds section seed seen segment segmented segments select selecting selection selector
-selectors self selu sem semi send sentence separated seq seqlen sequence sequencer serializable
-serialization serialize serve service serving session set setdefault setlimit setops sets setting
-setxor sgd sgemm sgn sgpr sh shallow shape shapes shard sharded sharding shardings share shared
-sheet shift shifted shm shmem short shot should shown shrink shuffle shutdown side sided sig
-sigmoid sign signbit signed significant silu simd simds similarity simt sin sinc sine single sinh
-sink site size sizes skew skip skipped sleep sli slice sliced slices slicing sliding slinky
-slogdet slope slow slower slowest sm small smart smem smisc smm smooth sms sn snapshot so sobol
-socket soft softmax softplus softshrink softsign solve solver some something sort sorted sorting
-soundfile source sourcemap space spans sparse spatial spdiags spec special spectrogram speedscope
-spence sph spherical splash split splitk splitkreduce splitlines splits sprop spsolve sq sqlite
-sqrt sqrtm square squared squaring squeeze sram src ss sse ssl sspaddmm stable stack stacks stage
-stages stall standard standardize start starts startswith stat state stateful stateless states
-static statistics stats status std stdin step steplog stepped steps stepscope stf stft stitch
-stochastic stop stopped storage stores str strategy stream streamk strict stride stridebatch
-strided strides string strings strip strong structure structured stub sub subcmul subdtype
-subprocess subscribe substr substring subtensoropwith subtract such sum summaries summary summed
-sumprod sunk suppression surrogatepass sv svd svdvals swap swapaxes swapcase swapdimension
-swapdims swish switch sxm sy sycl syevd sym symbol symbolic symbols symm sync synchronization
-synchronize sys syscall system systems sz table tables tachyon tag tail take taken takes tall tan
-tanh tape target task tb tbc tc tcgen tcs tec telemetry tell tem temp template temporary tensor
-tensorboard tensordot tensorflow tensorinv tensorop tensorrt tensors tensorsolve tensorstore
-teraflops test text tf tfe tfprof tfrt th than that the then they this thnn those thq thread
-threading threadpool threads threefry threshold throttle through throughput thrust thunk thunks
-tid tifffile tile tiles tilesize time timed timeline times timeseries timestamp timing timm tmp tn
-tnn tnt to together toggle toggles token tokens toks told tolist toml too tool top topk torch
-torchinductor torchvision total tpu trace traceable traceback traced tracer traces tracing track
-trackable tracking tracks train trainer training traits transcode transfer transform transformer
-transformers transforms translate transport transpose trapezoid trapz tree trees trf tri
-triangular tricks tridiagonal trigger tril trilinear trip triplet triton triu trivial trs trsm
-trtri true truediv trunc truncate truncated trusted try ts tsl tst tstate tsv tt tuple turing two
-twodim tx txt type typename types ucc ucp ufunc ufunclike ufuncs uint ul um umath umma un unary
-unaryop unattributed unbatch unbind uncertain uncompress unconnected undisturbed unflatten unfold
-ungqr unicode unified uniform unigram unique unit units unknown unmap unpack unpickler unpool
-unprivileged unravel unrecorded unroll unrolled unsafe unscale unshuffle unsigned unsorted
-unsqueeze unstack unstage until unweighted unwrap up update upper upsample upsampling us usage use
-user usr usual utc utf util utilities utils val valid validate validation valu value values vander
-var variable variables variant varlen vars vdot vec vecdot vector vectorize vectorized vega vendor
-venv version versions vex vf vgpr view viewer virtual visualization viztracer vjp vld vllm vmap
-vmem vocab void volatile volta voltage vpu vram vreg vres vsplit vst vstack vulkan wait waited
-waiting waits wal wald wall warm warn warning warp warpgroup warpgroupsize warps was wav wave weak
-weibull weight weighted weights were wgmma wgr wgrad what when where while who whole why width
-window windowed winogra winograd wire with within without wmma work worker workers workgroup
-workspace would wr wrap wrapp wrapped wrapper write writer writers written xdivy xdl xdlops xent
-xf xinfo xla xladot xlog xlogy xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn yogi your za zarr
-zero zeros zerotensor zeta zfill zip zstandard zstd
+reading readinto reads readvariableop ready real reason rebatch receive recfunctions recip
+reciprocal record recorded recorder recording records recur recurs recv red redispatch reduce
+reduced reducer reduction reductions ref reference reflection regex region register registers
+registry regression regs regularized rejection relative release relu rem remainder remap remapping
+remat rematted remote remotecall remove removed rendezvous renorm renormalize reorder repeat
+replace replayed replica replicate replicated replication repr req requantization requantize
+requested requires reraise rescale reserve reserved reservoir reset reshape resize resnet resolve
+resource resources resp rest restore restrict result results resume retain retains retrieve return
+retval reuse rev reverse rewrite rewriter rfft rfftfreq rfftn rfftnd rfind rgb rhs right rindex
+ring rint rjust rm rms rmsprop rn rng rnn rnnv ro roc rocblas rocclr rocdecode rocjpeg rocpd
+rocprim rocprof rocprofiler rocprofv rocrand roctracer roctx roll room root roots rope rot rotary
+rotate round rounds routing row rows rowwise rowwisemoments rpartition rr rrelu rs rsf rshift
+rsplit rsqrt rss rstrip rsub rt rule run runs runtime rwlock safe same sample sampled sampler
+samples sampling saturate saturation save saved saving say says sc scalar scalars scale scaled
+scalepackedtensor scales scan scankernel scanner scatter sched schedule schedules schema schur
+scimath scipy scope scores scr scramble scratch script scripting scs sct sctc sctd scudnn sdca
+sdcz sdk sdp sdpa search searchsorted second seconds section seed seen segment segmented segments
+select selecting selection selector selectors self selu sem semi send sentence separated seq
+seqlen sequence sequencer serializable serialization serialize serve service serving session set
+setdefault setlimit setops sets setting setxor sgd sgemm sgn sgpr sh shallow shape shapes shard
+sharded sharding shardings share shared sheet shift shifted shm shmem short shot should shown
+shrink shuffle shutdown side sided sig sigmoid sign signbit signed significant silu simd simds
+similarity simt sin sinc sine single sinh sink site size sizes skew skip skipped sleep sli slice
+sliced slices slicing sliding slinky slogdet slope slow slower slowest sm small smart smem smisc
+smm smooth sms sn snapshot so sobol socket soft softmax softplus softshrink softsign solve solver
+some something sort sorted sorting soundfile source sourcemap space spans sparse spatial spdiags
+spec special spectrogram speedscope spence sph spherical splash split splitk splitkreduce
+splitlines splits sprop spsolve sq sqlite sqrt sqrtm square squared squaring squeeze sram src ss
+sse ssl sspaddmm stable stack stacks stage stages stall standard standardize start starts
+startswith stat state stateful stateless states static statistics stats status std stdin step
+steplog stepped steps stepscope stf stft stitch stochastic stop stopped storage stores str
+strategy stream streamk strict stride stridebatch strided strides string strings strip strong
+structure structured stub sub subcmul subdtype subprocess subscribe substr substring
+subtensoropwith subtract such sum summaries summary summed sumprod sunk suppression surrogatepass
+sv svd svdvals swap swapaxes swapcase swapdimension swapdims swish switch sxm sy sycl syevd sym
+symbol symbolic symbols symm sync synchronization synchronize sys syscall system systems sz table
+tables tachyon tag tail take taken takes tall tan tanh tape target task tb tbc tc tcgen tcs tec
+telemetry tell tem temp template temporary tensor tensorboard tensordot tensorflow tensorinv
+tensorop tensorrt tensors tensorsolve tensorstore teraflops test text tf tfe tfprof tfrt th than
+that the then they this thnn those thq thread threading threadpool threads threefry threshold
+throttle through throughput thrust thunk thunks tid tifffile tile tiles tilesize time timed
+timeline times timeseries timestamp timing timm tmp tn tnn tnt to together toggle toggles token
+tokens toks told tolist toml too tool top topk torch torchinductor torchvision total tpu trace
+traceable traceback traced tracer traces tracing track trackable tracking tracks train trainer
+training traits transcode transfer transform transformer transformers transforms translate
+transport transpose trapezoid trapz tree trees trf tri triangular tricks tridiagonal trigger tril
+trilinear trip triplet triton triu trivial trs trsm trtri true truediv trunc truncate truncated
+trusted try ts tsl tst tstate tsv tt tuple turing two twodim tx txt type typename types ucc ucp
+ufunc ufunclike ufuncs uint ul um umath umma un unary unaryop unattributed unbatch unbind
+uncertain uncompress unconnected undisturbed unflatten unfold ungqr unicode unified uniform
+unigram unique unit units unknown unmap unpack unpickler unpool unprivileged unravel unrecorded
+unroll unrolled unsafe unscale unshuffle unsigned unsorted unsqueeze unstack unstage until
+unweighted unwrap up update upper upsample upsampling us usage use user usr usual utc utf util
+utilities utils val valid validate validation valu value values vander var variable variables
+variant varlen vars vdot vec vecdot vector vectorize vectorized vega vendor venv version versions
+vex vf vgpr view viewer virtual visualization viztracer vjp vld vllm vmap vmem vocab void volatile
+volta voltage vpu vram vreg vres vsplit vst vstack vulkan wait waited waiting waits wal wald wall
+warm warn warning warp warpgroup warpgroupsize warps was wav wave weak weibull weight weighted
+weights were wgmma wgr wgrad what when where while who whole why width window windowed winogra
+winograd wire with within without wmma work worker workers workgroup workspace would wr wrap wrapp
+wrapped wrapper write writer writers written xdivy xdl xdlops xent xf xinfo xla xladot xlog xlogy
+xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn yogi your za zarr zero zeros zerotensor zeta
+zfill zip zstandard zstd
 """
 WORDS: Final = frozenset(_WORDS.split())

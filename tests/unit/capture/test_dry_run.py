@@ -104,5 +104,5 @@ def test_no_level_makes_a_step_shorter(step_ms: float, told: str) -> None:
         for level, step, plain in zip(LEVELS, (step_ms, 2.0, 2.0), (2.0, 1.6, 2.0), strict=False)
     ]
     dry_run.price_list(levels, lines.append)
-    assert lines[0].startswith("One undisturbed step: 2 ms ± 20%.")
+    assert lines[0].startswith("One undisturbed step: 2 ms ± 20 %.")
     assert told in lines[2]

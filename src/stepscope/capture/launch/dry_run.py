@@ -30,6 +30,7 @@ from stepscope.capture.runtime.main_thread import on_main_thread, prepare
 from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.capture.step_clock import StepClock
 from stepscope.errors import CaptureError
+from stepscope.quantities import share_words
 
 #: Options of each level, and the things that it does not record; the cheapest level first.
 LEVELS: Final[dict[str, tuple[dict[str, Any], str]]] = {
@@ -231,7 +232,7 @@ def price_list(measured: list[Measured], write: Callable[[str], object]) -> None
     error = max((abs(one / plain_ms - 1) for one in known), default=0.0)
     rows = [head, *(_row(one, plain_ms, error) for one in measured)]
     if known:
-        spread = f" ± {error:.0%}" if error >= _SHOWN_ERROR_FRAC else ""
+        spread = f" ± {share_words(error)}" if error >= _SHOWN_ERROR_FRAC else ""
         write(f"One undisturbed step: {plain_ms:.3g} ms{spread}. If every step is recorded:")
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     for row in rows:
