@@ -106,6 +106,20 @@ def evidence_not_shown(session: Session) -> list[tuple[str, Ref, str]]:
     return missing
 
 
+def sums_that_differ(session: Session) -> list[tuple[str, float, float]]:
+    """Return the parts whose time in a finding is another than that of the rows of its page."""
+    differing = []
+    for finding in session.advice().findings:
+        part_ms = finding.measured.get("part_ms")
+        for ref in finding.evidence:
+            if ref.tool == "step_account" and ref.rows and isinstance(part_ms, float):
+                rows = [row for row in rows_shown(session, ref) if row["name"] in ref.rows]
+                times = [float(str(row["time_ms"])) for row in rows]
+                if not any(time == pytest.approx(part_ms) for time in [*times, sum(times)]):
+                    differing.append((finding.title, part_ms, sum(times)))
+    return differing
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -124,6 +138,7 @@ def test_evidence_names_rows_that_its_page_shows(name: str, real_profiles: Path)
         pytest.skip(f"{name} is not in the collection of real profiles")
     with stepscope.open(path) as session:
         assert evidence_not_shown(session) == []
+        assert sums_that_differ(session) == []
 
 
 def check(found: list[Finding], expected: tuple[str, ...], never: tuple[str, ...]) -> None:

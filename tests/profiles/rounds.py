@@ -57,7 +57,13 @@ def jit(name: str, starts: Sequence[float], length: float) -> list[Event]:
 
 
 def cpu_runs(
-    module: str, starts: Sequence[float], length: float, first: int = 100, *, numbered: bool = True
+    module: str,
+    starts: Sequence[float],
+    length: float,
+    first: int = 100,
+    *,
+    numbered: bool = True,
+    program: int = 3,
 ) -> Line:
     """Executions of an XLA program on the CPU's pool, two ops each.
 
@@ -68,10 +74,11 @@ def cpu_runs(
         first: The number of the first execution.
         numbered: Whether the runtime says which program and execution; before JAX 0.8 it only
             says that it waits.
+        program: Its number.
     """
     found = []
     for index, at in enumerate(starts):
-        stats = {"run_id": first + index, "hlo_module": module, "program_id": 3}
+        stats = {"run_id": first + index, "hlo_module": module, "program_id": program}
         if numbered:
             half = length / 2
             found += [

@@ -15,6 +15,7 @@ from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import account
+from stepscope.tables.account.between_steps import BetweenSteps, between_steps
 from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_named
@@ -269,6 +270,8 @@ class HostActivity(Result):
         after_update_frac: Share of marked steps after the last update of PyTorch's optimizer in
             them; empty where that is unknown.
         recomputed: What PyTorch's backward passes run of the forward pass again; None for nothing.
+        between: What the loop does between its counted steps, on the host where that is most; None
+            where there are too few steps to tell.
     """
 
     tool = "host_activity"
@@ -287,6 +290,7 @@ class HostActivity(Result):
     python: Table[PythonRow]
     after_update_frac: float = nan
     recomputed: Recomputed | None = None
+    between: BetweenSteps | None = None
 
 
 def host_activity(profile: Profile, options: Options = Options()) -> HostActivity:
@@ -329,6 +333,11 @@ def host_activity(profile: Profile, options: Options = Options()) -> HostActivit
         ),
         after_update_frac=_mean([after_update_frac(host) for host, _time in found]),
         recomputed=_recomputed([host for host, _time in found]),
+        between=max(
+            (told for host, _time in found if (told := between_steps(host)) is not None),
+            key=lambda told: told.ms,
+            default=None,
+        ),
     )
 
 

@@ -427,9 +427,12 @@ def _headline(made: list[grouping.Part], step_ps: float, steps: HostSteps) -> st
     shown = [one for one in made if one.kind != "recorder"]
     if not shown or not step_ps > 0:
         return "All detected steps have zero duration."
-    share = (first := shown[0]).total_ps / int(steps.kept.sum()) / step_ps
-    length = time_words(ms(step_ps))
-    whole = f"the {length} recorded" if steps.markers.is_window else f"each {length} step"
+    total_ps = step_ps * int(steps.kept.sum())
+    share = (first := shown[0]).total_ps / total_ps
+    if steps.markers.is_window:
+        whole = f"the {time_words(ms(total_ps))} recorded"
+    else:
+        whole = f"each {time_words(ms(step_ps))} step"
     takes = f"{part_words(first.kind, first.name)} take{'' if first.kind in MANY else 's'}"
     return written_out(f"{takes} {share_words(share)} of {whole}.")
 

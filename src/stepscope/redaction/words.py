@@ -185,11 +185,11 @@ seqlen sequence sequencer serializable serialization serialize serve service ser
 setdefault setlimit setops sets setting setxor sgd sgemm sgn sgpr sh shallow shape shapes shard
 sharded sharding shardings share shared sheet shift shifted shm shmem short shot should shown
 shrink shuffle shutdown side sided sig sigmoid sign signbit signed significant silu simd simds
-similarity simt sin sinc sine single sinh sink site size sizes skew skip skipped sleep sli slice
-sliced slices slicing sliding slinky slogdet slope slow slower slowest sm small smart smem smisc
-smm smooth sms sn snapshot so sobol socket soft softmax softplus softshrink softsign solve solver
-some something sort sorted sorting soundfile source sourcemap space spans sparse spatial spdiags
-spec special spectrogram speedscope spence sph spherical splash split splitk splitkreduce
+similarity simt sin sinc sine single sinh sink site size sizes skew skip skipped sklearn sleep sli
+slice sliced slices slicing sliding slinky slogdet slope slow slower slowest sm small smart smem
+smisc smm smooth sms sn snapshot so sobol socket soft softmax softplus softshrink softsign solve
+solver some something sort sorted sorting soundfile source sourcemap space spans sparse spatial
+spdiags spec special spectrogram speedscope spence sph spherical splash split splitk splitkreduce
 splitlines splits sprop spsolve sq sqlite sqrt sqrtm square squared squaring squeeze sram src ss
 sse ssl sspaddmm stable stack stacks stage stages stall standard standardize start starts
 startswith stat state stateful stateless states static statistics stats status std stdin step

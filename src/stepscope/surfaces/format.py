@@ -37,15 +37,20 @@ def place_text(place: Place | None) -> str:
 
 
 def caller_text(place: Place | None) -> str:
-    """Return the caller of a place: "called from main (:90)", with its file if it is another."""
+    """Return the caller of a place: "called from main (:90)", with its file if it is another.
+
+    A package that calls the function back follows: "by scipy.optimize.minimize".
+    """
     if place is None:
         return ""
     at, _, function = _base_name(place.caller).partition(" ")
+    function, by, package = function.partition(" by ")
     name, _, line = at.rpartition(":")
     if not function or not line.isdigit():
         return ""
     function = shorten(function.replace(".<locals>", ""), _PLACE_LENGTH)
-    return f"called from {function} ({'' if name == _base_name(place.file) else name}:{line})"
+    file = "" if name == _base_name(place.file) else name
+    return f"called from {function} ({file}:{line}){by}{package}"
 
 
 def _base_name(path: str) -> str:

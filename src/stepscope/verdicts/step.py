@@ -103,9 +103,9 @@ def _headline(verdict: StepVerdict) -> str:
     if not step > 0:
         return "All detected steps have zero duration, so there is no time to account for."
     each = (
-        f"of the {time_words(step)} recorded"
+        f"of the {time_words(step * verdict.steps)} recorded"
         if verdict.is_window
-        else f"of each {time_words(step)} step"
+        else f"of each {time_words(step)} step{_without(verdict)}"
     )
     if verdict.is_copies:
         return (
@@ -156,6 +156,16 @@ def _headline(verdict: StepVerdict) -> str:
     ):
         return f"Copies on and between devices take {share_words(copies / step)} {each}."
     return f"{_WORDS[bound_by]} {share_words(share)} {each}." + _second(verdict)
+
+
+# The least share of a step for which its other length is worth the words.
+_NAMED_FRAC = 0.01
+
+
+def _without(verdict: StepVerdict) -> str:
+    """The base of the shares, where the steps' own mean holds work of the recorder."""
+    recorder_ms = verdict.breakdown_ms.get("recorder", 0.0)
+    return " without the recorder" * (recorder_ms >= _NAMED_FRAC * verdict.step_ms)
 
 
 _PARTS: dict[str, str] = {

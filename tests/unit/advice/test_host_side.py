@@ -199,6 +199,24 @@ def test_a_checkpoint_is_named_as_what_makes_a_step_slow() -> None:
     assert timeline.to_ms == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("pause_us", [4_500.0, 30.0])
+def test_what_a_loop_does_between_its_steps_is_named_with_its_share(pause_us: float) -> None:
+    begins = [100.0 * step + pause_us * (step // 20) for step in range(60)]
+    marks = [("train", at, 95.0, {"step_num": step, "_r": 1}) for step, at in enumerate(begins)]
+    pool = [("a/MatMul:MatMul", at, 95.0) for at in begins]
+    pauses = [("$val.py:7 validate", begins[step] + 96, pause_us) for step in (19, 39)]
+    main = ("$train.py:1 main", 0.0, begins[-1] + 100)
+    loop = asked(space(host(line("python", *marks, main, *pauses), line("tf_pool", *pool))))
+    if pause_us < 100:
+        loop.reason("between-steps", Silence)
+        return
+    found = loop.finding("between-steps")
+    assert found.severity == "medium"
+    assert found.measured["share_frac"] == pytest.approx(9010 / (9010 + 58 * 95))
+    assert found.place is not None
+    assert (found.place.function, found.place.file) == ("validate", "val.py")
+
+
 def slow_in_python(*calls: tuple[str, float, float]) -> Asked:
     """Twelve steps with 100 µs of ops each; the sixth takes 400 µs more, in which no op runs."""
     events, pool, at = [], [], 0.0

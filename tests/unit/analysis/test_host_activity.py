@@ -206,6 +206,16 @@ def test_python_is_charged_where_nothing_computes() -> None:
     assert list(found.python["function"]) == ["step", "flip"]
 
 
+def test_a_function_is_one_row_though_each_chunk_has_its_own_entry_of_it() -> None:
+    calls = [Event(f"$train.py:3 load{chunk}", 500 * chunk, 300) for chunk in range(2)]
+    gap = Event("garbage_collector: a chunk is written", 350, 20)
+    recorded = space(host(line("python", *calls)), plane(names.RECORDING_PLANE, line("", gap)))
+    found = host_activity(profile(recorded.replace(b"load1", b"load0")))
+    assert [(row["function"], row["calls"]) for row in found.python.rows()] == [("load0", 2)]
+    # What runs beside the framework leaves nothing of it out: the recording is one piece.
+    assert found.step_count == 1
+
+
 def test_a_function_that_waits_is_marked() -> None:
     found = drawn(
         """

@@ -113,3 +113,6 @@ def test_of_a_program_of_which_only_python_was_recorded_the_function_is_named() 
         "Only Python calls were recorded: load (train.py:3) takes 63% of each 20 ms step."
     )
     assert unknown.limit == "Python"
+    # The mean of the steps holds what the recorder did in them.
+    beside = replace(unknown, breakdown_ms={**unknown.breakdown_ms, "recorder": 2.0})
+    assert headline(beside).endswith("takes 63% of each 20 ms step without the recorder.")

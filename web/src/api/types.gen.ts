@@ -600,6 +600,17 @@ export interface Recomputed {
   readonly first: string;
 }
 
+/** What a loop does between its counted steps. */
+export interface BetweenSteps {
+  readonly ms: number | null;
+  readonly frac: number | null;
+  readonly count: number;
+  readonly function: string;
+  readonly file: string;
+  readonly line: number;
+  readonly caller: string;
+}
+
 /** The device the roofs belong to; None where a limit is unknown. */
 export interface RooflineDevice {
   readonly device_type: string;
@@ -2806,6 +2817,7 @@ export interface HostActivity extends ResultBody {
   readonly python: TableOf<PythonRow>;
   readonly after_update_frac: number | null;
   readonly recomputed: Recomputed | null;
+  readonly between: BetweenSteps | null;
 }
 
 /** Where the device's time goes as a tree, and how well each part uses the device. */

@@ -863,6 +863,35 @@ def uneven_steps(results: Results) -> Answer:
     )
 
 
+# A single pause, as for a compilation, may not come again.
+_SEVERAL_PAUSES: Final = 2
+
+
+def between_steps(results: Results) -> Answer:
+    """Fire when a tenth of the loop's time, or more, lies in none of its steps."""
+    found, limits = results.host_activity.between, thresholds()
+    if found is None or found.count < _SEVERAL_PAUSES:
+        return silent("no_pauses")
+    if found.frac < limits["part"]:
+        return silent("short_pauses", share_frac=found.frac)
+    if not found.function:
+        return unknown("unplaced_pauses", count=found.count)
+    return match(
+        "between-steps",
+        results.host_activity.step_time_ms,
+        None,
+        0.8,
+        cost_ms=found.ms,
+        severity="medium" if found.frac >= limits["quarter"] else "low",
+        place=Place(found.function, found.file, found.line, found.caller),
+        evidence=(Ref("host_activity", "between"),),
+        function=found.function,
+        share_frac=found.frac,
+        pauses=found.count,
+        more={"between_ms": found.ms},
+    )
+
+
 def _grown_part(overview: OverviewPage, steps: LongSteps) -> tuple[str, float, float]:
     """Return the part that grows most in most slow steps, by how much, and its usual time."""
     table = overview.step_table

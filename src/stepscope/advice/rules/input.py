@@ -157,6 +157,7 @@ def loader_workers(results: Results) -> Answer:
         return below(saving, step, limit["act"])
     account = results.optional.step_account
     maker = _maker(account)
+    cores = overview.environment.host_cores
     wanted = max(round(saving / max(step - saving, 1e-9)) + 1, 2)
     is_pageable = comes_from(results.optional.device_idle) == "pageable"
     return match(
@@ -175,7 +176,7 @@ def loader_workers(results: Results) -> Answer:
             Ref("overview_page", "breakdown_ms.input"),
         ),
         input_wait_ms=saving,
-        workers=min(wanted, limit["worker_cores"]),
+        workers=min(wanted, max(cores, 2) if cores else limit["worker_cores"]),
         ops=listed((part.op or part.name, part.step_frac) for part in _ops_of_batches(account)),
     )
 

@@ -31,8 +31,10 @@ _CAUSE_OF: Final = {
 }
 # Causes whose parts are one problem, whatever their names are.
 _TOGETHER: Final = ("start-compilation", "start-reading", "start-look-up", "start-network")
-# A program that steps needs these: where they are imported is no choice.
-_FRAMEWORKS: Final = frozenset({"tensorflow", "keras", "jax", "jaxlib", "torch", "numpy"})
+# A program that steps needs these, and what they import: where that happens is no choice.
+_FRAMEWORKS: Final = frozenset(
+    {"tensorflow", "keras", "jax", "jaxlib", "torch", "numpy", "scipy", "sympy"}
+)
 
 
 def slow_start(results: Results) -> Iterator[Answer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -35,6 +36,8 @@ K = TypeVar("K")
 _TRACING = "jit"
 # What the loops of these do beside the model is their own, and not how they hand ops over.
 _TRAINERS = re.compile(r"(?:keras|tf_keras|(?:pytorch_)?lightning)\.")
+# A function that a package offers; what others of it do in between is its own.
+_PUBLIC = re.compile(r"(?!_)\w+")
 _KINDS = {
     PYTHON: "python",
     FRAMEWORK_CALL: "framework",
@@ -248,7 +251,35 @@ def _place(calls: Frames | None, place: int) -> tuple[str, str, int, str, int]:
         outer, outer_own = name_at(calls, around), int(calls.own[around])
         outer_function = name_at(calls, outer_own).function if outer_own >= 0 else ""
         caller = f"{outer.file}:{outer.line} {outer_function}".strip()
+        if by := _called_back_by(calls, around, own):
+            caller = f"{caller} by {by}"
     return function, at.file, at.line, caller, begins
+
+
+def _called_back_by(calls: Frames, around: int, own: int) -> str:
+    """The function of a package, by its public name, that calls the program's back; "" of none.
+
+    An optimizer that is given no gradient calls the objective for each difference: its line in the
+    program says less than ``scipy.optimize.approx_derivative``.
+    """
+    between = np.arange(around + 1, own)
+    end = calls.start_ps + calls.length_ps
+    holds = (calls.kind[between] == LIBRARY) & (end[between] >= end[own])
+    found = (name_at(calls, row) for row in reversed(between[holds].tolist()))
+    return next(
+        (
+            one.public
+            for one in found
+            if _PUBLIC.fullmatch(one.function) and _is_of_package(one.public)
+        ),
+        "",
+    )
+
+
+def _is_of_package(public: str) -> bool:
+    package, _, function = public.partition(".")
+    is_named = _PUBLIC.fullmatch(package) is not None and bool(function)
+    return is_named and package not in sys.stdlib_module_names
 
 
 def _out_of_models(calls: Frames, own: int, file: str) -> int:

@@ -10,8 +10,8 @@ from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 
-# Recorders of our own beside the framework: what they miss are not events of the program's threads.
-_BESIDE = ("python_sampler", "python_calls", "telemetry", "annotations", "memory")
+# Recorders of what a program's threads run; what the others miss are no events of these threads.
+_OF_FRAMEWORKS = ("tensorflow", "jax", "torch")
 # Handing over takes a moment even where nothing is missed; shorter gaps lie between two ops.
 _SHORTEST_PS = 1_000_000_000
 
@@ -60,7 +60,7 @@ def _gap_rows(host: Host) -> I64:
         return np.zeros(0, dtype=np.int64)
     metadata = space.event_metadata
     wanted = np.isin(metadata.plane, planes_of) & np.asarray(
-        [not name.startswith(_BESIDE) for name in metadata.name], dtype=bool
+        [name.startswith(_OF_FRAMEWORKS) for name in metadata.name], dtype=bool
     )
     rows = rows_of(space.events.metadata, wanted)
     return rows[space.length_ps[rows] >= _SHORTEST_PS]

@@ -8,6 +8,7 @@ the file, and the line a function was at as ``$file.py:15`` inside of it.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -113,7 +114,15 @@ def python_functions(host: Host) -> tuple[PythonFunction, ...]:
     np.add.at(inner, nesting.parent[nesting.parent >= 0], idle[nesting.parent >= 0])
     own = np.maximum(idle - inner, 0)
     meta, place = np.unique(space.events.metadata[rows].astype(np.int64), return_inverse=True)
-    named = _names(host, meta)
+    paths, first = _paths(host), dict[tuple[str, str], int]()
+    # Each chunk of a recording has its own entry of a function.
+    place = np.asarray(
+        [
+            first.setdefault((space.event_metadata.name[row], paths.get(row, "")), at)
+            for at, row in enumerate(meta.tolist())
+        ]
+    )[place]
+    named = _names(host, meta, paths)
     owner, enclosing = _owners(nesting, place, named)
     self_ps = np.zeros(len(meta), dtype=np.int64)
     np.add.at(self_ps, place[owner[owner >= 0]], own[owner >= 0])
@@ -151,13 +160,17 @@ def _function(name: str, calls: int, self_ps: int, total_ps: int, is_wait: bool)
     )
 
 
-def _names(host: Host, meta: I64) -> _Names:
-    """Kinds by where a function is defined; without that, everything is the program's own."""
-    space = host.space
-    source = metadata_stats_by_name(space, (names.SOURCE,))[names.SOURCE].texts
-    paths = dict(
+def _paths(host: Host) -> dict[int, str]:
+    """Where the function of an entry is defined, where the recorder says it."""
+    source = metadata_stats_by_name(host.space, (names.SOURCE,))[names.SOURCE].texts
+    return dict(
         zip(source.rows.tolist(), (source.values[c] for c in source.codes.tolist()), strict=True)
     )
+
+
+def _names(host: Host, meta: I64, paths: Mapping[int, str]) -> _Names:
+    """Kinds by where a function is defined; without that, everything is the program's own."""
+    space = host.space
     kind, is_function, is_wait = [], [], []
     for row in meta.tolist():
         said = _CALL.match(space.event_metadata.name[row])

@@ -37,6 +37,7 @@ from stepscope.tables.python.library_files import (
     LIBRARY_FILES,
     LIBRARY_PACKAGES,
     is_around,
+    module_of,
     public_name,
 )
 from stepscope.tables.python.moments import Moments, innermost, one_line
@@ -413,19 +414,19 @@ def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int
     if installed is not None:
         inside = installed.group(1).replace("\\", "/")
         is_framework = _FRAMEWORKS.match(inside) is not None
-        return FRAMEWORK if is_framework else LIBRARY, inside.split("/")[0].removesuffix(".py")
+        return FRAMEWORK if is_framework else LIBRARY, module_of(inside)
     if standard is not None:
         inside = (standard.group(1) or standard.group(2) or "").replace("\\", "/")
         return LIBRARY, inside.removesuffix(".py").removesuffix("/__init__").split("/")[0]
     if (within := FRAMEWORK_FOLDER.search(path)) is not None:
-        return FRAMEWORK, re.split(r"[/\\]", within.group(1))[0]
+        return FRAMEWORK, module_of(within.group(1))
     if path and not _ABSOLUTE.match(path) and "/" in path:
         # Samplers' files are read from where Python looks for packages, as PyTorch writes them.
         package = path.split("/")[0]
         if _FRAMEWORKS.match(path):
-            return FRAMEWORK, package
+            return FRAMEWORK, module_of(path)
         if package in LIBRARY_PACKAGES or package in _PACKAGES.split("|"):
-            return LIBRARY, package
+            return LIBRARY, module_of(path)
     if path:
         return OWN, ""
     file = file.replace("\\", "/")

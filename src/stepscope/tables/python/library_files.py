@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import takewhile
 from typing import Final
 
 _FRAMEWORK = (
@@ -155,6 +156,26 @@ def public_name(stem: str, function: str) -> str:
     # What a module keeps for itself nobody imports.
     module = stem if function.startswith("_") else module
     return _SAID.get(own, ".".join(filter(None, (module, function))))
+
+
+# Packages whose folders are part of the names that programs use: scipy.optimize, jax.numpy.
+_BY_FOLDER: Final = frozenset({"jax", "numpy", "scipy", "sklearn"})
+# Folders of theirs, and packages with such files, whose functions are known without them.
+_NO_MODULE: Final = re.compile(r"_src|lib|core")
+_BY_FILE: Final = frozenset({"scipy", "sklearn"})
+
+
+def module_of(inside: str) -> str:
+    """The module that a file of an installed package belongs to, by its path in there.
+
+    "numpy.linalg" of ``numpy/linalg/_linalg.py``: a name with an underscore is nobody's to use.
+    """
+    package, *folders = inside.replace("\\", "/").removesuffix(".py").split("/")
+    if package not in _BY_FOLDER or not folders:
+        return package
+    *folders, stem = [one for one in folders if not _NO_MODULE.fullmatch(one)] or [""]
+    names = [*folders, stem] if package in _BY_FILE else folders
+    return ".".join([package, *takewhile(lambda name: name and name[0] != "_", names)])
 
 
 # Packages of models: where no whole path was recorded, only the folder says whose a file is.

@@ -40,6 +40,8 @@ _API = re.compile(r"(cu|cuda|hip)[A-Z]")
 _STARTS_WORK = re.compile(r"Launch|Memcpy|Memset")
 # Of this many events half are shorter, or longer, than any program's are.
 _FEWEST_TIMES, _SHORTEST_PS, _LONGEST_PS = 10, 50_000, 2 * 10**12
+# Nobody writes a trace of a program that ends sooner.
+_SHORTEST_WHOLE_PS = 2 * 10**9
 _DAY_PS = 86_400 * 10**12
 _FAR_DAYS = 10
 
@@ -93,12 +95,19 @@ def _units(host: Host) -> list[Diagnostic]:
     if np.count_nonzero(own) < _FEWEST_TIMES:
         return []
     usual = median(space.length_ps[own])
-    if _SHORTEST_PS <= usual <= _LONGEST_PS:
+    begin = space.events.start_ps[own]
+    whole = int((begin + space.length_ps[own]).max() - begin.min())
+    what, length = "Half of the events last", usual
+    if usual < _SHORTEST_PS:
+        than, unit = "less", "seconds"
+    elif usual > _LONGEST_PS:
+        than, unit = "more", "nanoseconds"
+    elif whole < _SHORTEST_WHOLE_PS:
+        what, length, than, unit = "All events together last", whole, "no more", "milliseconds"
+    else:
         return []
-    is_short = usual < _SHORTEST_PS
-    than, unit = ("less", "seconds") if is_short else ("more", "nanoseconds")
     text = (
-        f"Half of the events last {than} than {time_words(usual / 1e9)}, which is implausible. A "
+        f"{what} {than} than {time_words(length / 1e9)}, which is implausible. A "
         f"Chrome trace has microseconds: were these times written in {unit}?"
     )
     return [Diagnostic(IMPLAUSIBLE_TIMES, "warning", text, host.name)]

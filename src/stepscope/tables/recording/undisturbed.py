@@ -91,6 +91,8 @@ def _measured_step(host: Host) -> UndisturbedStep | None:
     if not heard_ps > 0 or not kept_ps.any():
         return None
     count = as_integer(noted.get(names.UNDISTURBED_STEPS))
+    if count < _STEPS and count * step_ps < _PS:
+        return None
     source = str(noted.get(names.UNDISTURBED_SOURCE, ""))
     return UndisturbedStep(float(kept_ps.mean()) * step_ps / heard_ps, count, source)
 

@@ -72,6 +72,8 @@ _NO_OPS = frozenset({"test", "gradient", "trace", "info", "save", "load", "avera
 _OP_WEIGHT = 0.3
 # PyTorch's ops, as our readers name them ("aten/mm:mm") and as PyTorch itself does.
 _ATEN = ("aten/", "aten::")
+# Programs of one name that take turns, and the share of the runs that follow the one before.
+_MOST_IN_TURN, _IN_TURN_FRAC = 4, 0.9
 # How deep a loop's rounds may lie within other ranges.
 _MOST_LEVELS = 8
 # PjRt's call that starts a program, whatever the runtime's class was called in that version.
@@ -98,14 +100,46 @@ def function_calls(host: Host) -> list[Calls]:
     found = _group_by_name(host, rows, "call", line)
     ran = _time_of_runs(host)
     calls = []
+    # Where another function tells the round, one that it calls twice is no sign of two.
+    is_only = sum(not is_single_op(bare_name(one.name)) for one in found) == 1
     for one in found:
         bare = bare_name(one.name)
         kind = "optimizer" if one.name.startswith(names.PYTORCH_OPTIMIZER) else "call"
         weight = _OP_WEIGHT if is_single_op(bare) else 1.0
-        time = max(one.time_ps, ran.get(bare, 0))
+        time = max(one.time_ps, ran.get(bare.strip("<>"), 0))
         named = Calls(kind, bare, one.start_ps, one.end_ps, time, weight, line)
-        calls += _apart_by_gradient(host, named) if kind == "call" else [named]
+        for part in _apart_by_gradient(host, named) if kind == "call" else [named]:
+            may_part = is_only and not is_single_op(bare)
+            calls += _apart_by_program(host, part) if may_part else [part]
     return calls + fetches(host)
+
+
+def _apart_by_program(host: Host, calls: Calls) -> list[Calls]:
+    """The calls, parted where programs of one name take turns: a GAN's two lambdas.
+
+    Programs of one function, compiled for each shape, come in no such order.
+    """
+    found = program_runs(host)
+    own = np.asarray([name == calls.name.strip("<>") for name in found.names] or [False])
+    rows = np.flatnonzero(own[found.name])
+    # Runs are in the order of their calls, each after its own.
+    turn = np.arange(len(calls))
+    first = np.searchsorted(found.start_ps[rows], calls.start_ps)
+    run = np.maximum.accumulate(first - turn) + turn
+    start, end = (at[run < len(rows)] for at in (calls.start_ps, calls.end_ps))
+    programs, code = np.unique(found.program[rows[run[run < len(rows)]]], return_inverse=True)
+    if not 1 < len(programs) <= _MOST_IN_TURN:
+        return [calls]
+    following = np.zeros((len(programs), len(programs)), dtype=np.int64)
+    np.add.at(following, (code[:-1], code[1:]), 1)
+    after = following.argmax(axis=1)
+    if len(distinct(after)) < len(programs) or (after == np.arange(len(programs))).any():
+        return [calls]
+    if following.max(axis=1).sum() < _IN_TURN_FRAC * following.sum():
+        return [calls]
+    parts = [(start[code == one], end[code == one]) for one in range(len(programs))]
+    time_ps = calls.time_ps // len(parts)
+    return [replace(calls, start_ps=a, end_ps=b, time_ps=time_ps) for a, b in parts]
 
 
 def _apart_by_gradient(host: Host, calls: Calls) -> list[Calls]:

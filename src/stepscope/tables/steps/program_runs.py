@@ -7,7 +7,7 @@ calls only dispatch (JAX), the runs say how long the work of a step really took.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,12 +36,14 @@ class ProgramRuns:
         name: Index into ``names``.
         names: The functions, as the program calls them ("update" of the module jit_update); ""
             where only the execution was recorded.
+        program: Of each run, the number of its program: functions may share a name.
         start_ps, end_ps: From its first to its last op.
         on_device: Whether it ran on a device; else on threads of the host.
     """
 
     name: I32
     names: list[str]
+    program: I64
     start_ps: I64
     end_ps: I64
     on_device: Bool
@@ -61,6 +63,7 @@ def program_runs(host: Host) -> ProgramRuns:
     return ProgramRuns(
         runs.name[order],
         runs.names,
+        runs.program[order],
         runs.start_ps[order],
         runs.end_ps[order],
         runs.on_device[order],
@@ -107,12 +110,13 @@ def _host_op_runs(host: Host) -> ProgramRuns:
     begin = space.events.start_ps[rows]
     np.minimum.at(start, run, begin)
     np.maximum.at(end, run, begin + space.length_ps[rows])
-    code = np.full(size, -1, dtype=np.int64)
-    of_row = module.at(rows)
-    np.maximum.at(code, run, of_row)
+    code, program = np.full((2, size), -1, dtype=np.int64)
+    np.maximum.at(code, run, module.at(rows))
+    np.maximum.at(program, run, stats.ints(names.PROGRAM_ID).at(rows, -1))
     known = code >= 0
     texts = [function_of_module(text) for text in module.texts]
-    return _runs(texts, code[known], np.stack([start[known], end[known]]), False)
+    found = _runs(texts, code[known], np.stack([start[known], end[known]]), False)
+    return replace(found, program=program[known])
 
 
 def _executor_runs(host: Host) -> ProgramRuns:
@@ -130,5 +134,5 @@ def _runs(texts: list[str], code: I64, span: I64, on_device: bool) -> ProgramRun
     place = {text: index for index, text in enumerate(distinct)}
     lut = np.asarray([place[text] for text in texts] or [0], dtype=np.int32)
     return ProgramRuns(
-        lut[code], distinct, span[0], span[1], np.full(len(code), on_device, dtype=bool)
+        lut[code], distinct, code, span[0], span[1], np.full(len(code), on_device, dtype=bool)
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from stepscope.formats.xspace import decode
+from stepscope.result import Place
+from stepscope.surfaces.format import caller_text
 from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.profile import Host
@@ -123,6 +125,28 @@ def test_a_wait_that_outlasts_the_steps_is_a_wait_though_work_goes_on() -> None:
         O=event("a/MatMul:MatMul"),
     )
     assert told(one)["op", "a/MatMul"] == pytest.approx(2.0)
+
+
+def test_a_package_that_calls_a_function_back_is_named_with_its_caller() -> None:
+    numdiff = "/venv/lib/python3.12/site-packages/scipy/optimize/_numdiff.py"
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        A---------A---------
+          "        .D------...D------..
+          "        .E------...E------..
+          "        ..O-----....O-----..
+        """,
+        A=event("$train.py:12 fit"),
+        D=event(f"${numdiff}:275 approx_derivative"),
+        E=event(f"${numdiff}:580 _dense_difference"),
+        O=event("$/src/train.py:3 objective"),
+    )
+    called = owner_named(one, "objective").caller
+    assert called == "train.py:12 fit by scipy.optimize.approx_derivative"
+    place = Place("objective", "train.py", 3, called)
+    assert caller_text(place) == "called from fit (:12) by scipy.optimize.approx_derivative"
 
 
 def test_the_recorders_own_work_is_told_apart() -> None:

@@ -213,3 +213,19 @@ def test_what_autograph_writes_is_none_of_the_program() -> None:
     file = "__autograph_generated_filesjk0f891.py"
     for path in ("", f"/tmp/{file}:19"):
         assert _name(f"${file}:19 tf__train_step", path, frozenset(), False).kind == FRAMEWORK
+
+
+@pytest.mark.parametrize(
+    ("file", "call"),
+    [
+        ("numpy/linalg/_linalg.py:535 inv", "numpy.linalg.inv"),
+        ("numpy/lib/_npyio_impl.py:300 load", "numpy.load"),
+        ("jax/_src/numpy/array_constructors.py:140 array", "jax.numpy.array"),
+        ("scipy/optimize/_optimize.py:360 approx_derivative", "scipy.optimize.approx_derivative"),
+        ("scipy/spatial/distance.py:2700 cdist", "scipy.spatial.distance.cdist"),
+        ("pandas/core/frame.py:10 apply", "pandas.apply"),
+    ],
+)
+def test_calls_have_the_names_that_programs_import(file: str, call: str) -> None:
+    path = f"/venv/lib/python3.12/site-packages/{file.partition(':')[0]}"
+    assert _name(f"${file}", path, frozenset(), has_folders=False).public == call

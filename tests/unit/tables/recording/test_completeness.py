@@ -150,7 +150,8 @@ def test_a_device_of_which_only_waits_were_recorded_ran_nothing_that_is_known() 
 
 
 @pytest.mark.parametrize(
-    ("scale", "doubted"), [(1e-6, "seconds"), (1e-3, ""), (1.0, ""), (1e3, "nanoseconds")]
+    ("scale", "doubted"),
+    [(1e-6, "seconds"), (1e-3, "milliseconds"), (1.0, ""), (1e3, "nanoseconds")],
 )
 @pytest.mark.parametrize("step_us", [15_000.0, 40_000.0])
 def test_times_of_another_unit_are_doubted(scale: float, doubted: str, step_us: float) -> None:

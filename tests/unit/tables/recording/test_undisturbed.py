@@ -25,6 +25,7 @@ def profile(
     rests: int = 0,
     step_us: int = 2000,
     every_tenth: int = 1,
+    count: int = 25,
 ) -> Profile:
     """Thirty recorded steps, of 2 ms by default.
 
@@ -34,6 +35,7 @@ def profile(
         rests: Times without a recording.
         step_us: Length of a step.
         every_tenth: How many times as long every tenth step is.
+        count: Undisturbed steps that were timed.
     """
     marks, begin_us = [], 0
     for at in range(30):
@@ -45,7 +47,7 @@ def profile(
         stated = {
             names.UNDISTURBED_STEP: u(int(undisturbed_ms * PS_PER_MS)),
             names.RECORDED_STEP: u(int(heard_ms * PS_PER_MS)),
-            names.UNDISTURBED_STEPS: u(25),
+            names.UNDISTURBED_STEPS: u(count),
             names.UNDISTURBED_SOURCE: "step markers",
         }
     gaps = [Event(f"torch {names.GAP_REST}", 60_000 + 10 * at, 5) for at in range(rests)]
@@ -83,6 +85,10 @@ def test_undisturbed_step_longer_than_recorded_is_left_out_with_the_reason() -> 
     longer = profile(3.0)
     assert session_undisturbed(longer) is None
     assert "25 steps while nothing recorded took 3 ms, longer" in no_undisturbed_step(longer)
+
+
+def test_median_of_few_undisturbed_steps_is_none() -> None:
+    assert session_undisturbed(profile(1.0, count=19)) is None
 
 
 def test_recorded_steps_without_length_scale_nothing() -> None:

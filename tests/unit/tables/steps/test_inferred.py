@@ -195,6 +195,18 @@ def test_where_one_call_alone_computes_gradients_what_recurs_is_the_loop() -> No
     assert len(found) == 20
 
 
+@pytest.mark.parametrize(("second", "rounds"), [(4, 10), (3, 20)])
+def test_programs_of_one_name_that_take_turns_are_one_round(second: int, rounds: int) -> None:
+    """The steps of a GAN's two models are lambdas, or methods of one name."""
+    begin = every(1000, 10)
+    calls = jit("<lambda>", [at + turn for at in begin for turn in (0, 100)], 50)
+    ran = [at + 150 for at in begin], [at + 450 for at in begin]
+    first = cpu_runs("jit__lambda", ran[0], 200)
+    other = cpu_runs("jit__lambda", ran[1], 200, 200, program=second)
+    pool = line(first.name, *first.events, *other.events, id=9)
+    assert len(steps_of(recorded(*calls, more=[pool]))) == rounds
+
+
 def test_a_function_called_for_each_sample_is_a_part_of_the_step_that_updates() -> None:
     """48 calls of ``loss`` and one of ``update``: the name tells which of the two is the round."""
     starts = every(10_000, 8)

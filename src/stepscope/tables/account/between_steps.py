@@ -1,0 +1,98 @@
+"""Time of the loop that no counted step holds: a validation or a checkpoint after many steps.
+
+Such a stretch is no part of a step, and a mean that held it would be of no step. It is a cost of
+the loop all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from stepscope.columns.space import I64
+from stepscope.tables.account.owners import CallSite, site_of
+from stepscope.tables.core.interval_overlap import covered
+from stepscope.tables.core.profile import Host
+from stepscope.tables.core.recording_gaps import crosses_gap
+from stepscope.tables.python.frames import OWN, frames
+from stepscope.tables.steps.attribution import found_steps
+
+# Of fewer steps nothing tells what is usual.
+_FEWEST_STEPS: Final = 6
+# A function has this share of the time between the steps, and next to none of the steps.
+_MOST_FRAC, _HARDLY_FRAC = 0.3, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class BetweenSteps:
+    """What a loop does between its counted steps.
+
+    Attributes:
+        ms: From the first counted step to the last, less the gaps of the recording.
+        frac: Its share of that time.
+        count: Stretches, each longer than a usual step.
+        function, file, line: The program's function that has most of it; "" and 0 unknown.
+        caller: ``file:line function`` that calls it; "" unknown.
+    """
+
+    ms: float
+    frac: float
+    count: int
+    function: str = ""
+    file: str = ""
+    line: int = 0
+    caller: str = ""
+
+
+def between_steps(host: Host) -> BetweenSteps | None:
+    """None where there are no steps, or too few of them.
+
+    A step that is far longer than all others holds a usual step, and what else the loop did.
+    """
+    found = found_steps(host)
+    if found is None or int(found.kept.sum()) < _FEWEST_STEPS:
+        return None
+    kept = np.flatnonzero(found.kept)
+    rows = np.arange(kept[0], kept[-1] + 1)
+    usual = int(np.median(found.duration_ps[kept]))
+    odd = rows[found.is_outlier[rows]]
+    begin, end = found.end_ps[rows[:-1]], found.start_ps[rows[1:]]
+    is_gap = (end - begin > usual) & ~crosses_gap(host, begin, end)
+    begin = np.concatenate([begin[is_gap], found.start_ps[odd]])
+    end = np.concatenate([end[is_gap], found.end_ps[odd]])
+    order = np.argsort(begin)
+    begin, end = begin[order], end[order]
+    length = end - begin
+    total = int(length.sum()) - usual * len(odd)
+    whole = total + int(found.duration_ps[kept].sum()) + usual * len(odd)
+    site = _site(
+        host, found.markers.thread, (begin, end), (found.start_ps[kept], found.end_ps[kept])
+    )
+    told = () if site is None else (site.function, site.file, site.line, site.caller)
+    return BetweenSteps(total / 1e9, total / max(whole, 1), len(length), *told)
+
+
+def _site(
+    host: Host, line: int, between: tuple[I64, I64], steps: tuple[I64, I64]
+) -> CallSite | None:
+    """The outermost function of the program that runs between the steps and hardly in them."""
+    if line < 0 or len(between[0]) == 0:
+        return None
+    calls = frames(host, line, int(steps[0][0]), int(steps[1][-1]))
+    if calls is None:
+        return None
+    own = np.flatnonzero((calls.own == np.arange(len(calls.own))) & (calls.kind == OWN))
+    start, end = calls.start_ps[own], calls.start_ps[own] + calls.length_ps[own]
+    names, code = np.unique(calls.name[own], return_inverse=True)
+    time, in_steps = (
+        np.bincount(code, weights=covered(*spans, start, end), minlength=len(names))
+        for spans in (between, steps)
+    )
+    most = _MOST_FRAC * float((between[1] - between[0]).sum())
+    hardly = _HARDLY_FRAC * float((steps[1] - steps[0]).sum())
+    time = np.where((time >= most) & (in_steps <= hardly), time, 0.0)
+    if not time.any():
+        return None
+    return site_of(calls, int(own[code == time.argmax()][0]))
