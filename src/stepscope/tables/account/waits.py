@@ -189,7 +189,7 @@ _TELLING = (OP, INPUT, COMPILE)
 
 
 def gap_names(is_gap: Bool, kind: U8, event: I32, said: Native | None) -> tuple[I32, list[str]]:
-    """Return a code of each moment's gap, -1 for others, and the names around it: "A → B".
+    """Return a code of each moment's gap, -1 for others, and their names: "A → B", "after A".
 
     Args:
         is_gap: Of each moment: whether nothing was recorded in it.
@@ -217,10 +217,13 @@ def gap_names(is_gap: Bool, kind: U8, event: I32, said: Native | None) -> tuple[
     code[gaps] = pair
     names = ["", *(name for name, _type in said.named.labels)]
     listed = zip(first[rows].tolist(), last[rows].tolist(), strict=True)
-    pairs = [(names[one + 1], names[other + 1]) for one, other in listed]
-    return code, [
-        f"{before} → {after}".strip() if before or after else "" for before, after in pairs
-    ]
+    return code, [_gap_name(names[one + 1], names[other + 1]) for one, other in listed]
+
+
+def _gap_name(before: str, after: str) -> str:
+    if before and after:
+        return f"{before} → {after}"
+    return f"after {before}" if before else f"before {after}" if after else ""
 
 
 def between_marks(

@@ -23,7 +23,7 @@ def test_what_processes_exchange_costs_what_the_thread_does_not_hide() -> None:
         ("op", "aten/mm"): 1.0,
         ("collective", "gloo/all_reduce"): 0.6,
         ("unrecorded", "aten/mm → aten/mm"): 0.2,
-        ("unrecorded", "aten/mm →"): 0.2,
+        ("unrecorded", "after aten/mm"): 0.2,
     }
 
 

@@ -26,7 +26,7 @@ def gaps(line: str) -> dict[str, float]:
 def test_where_nothing_else_ran_it_does() -> None:
     assert gaps("D.........D.........") == {
         "TFE_DeleteTensorHandle → TFE_DeleteTensorHandle": 0.9,
-        "TFE_DeleteTensorHandle →": 0.9,
+        "after TFE_DeleteTensorHandle": 0.9,
     }
 
 
