@@ -8,11 +8,13 @@ account takes the whole recording for its only step, less what the recorder itse
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host, Profile, StepsOf, TimeBase, derived
 from stepscope.tables.core.time_spans import TimeSpans
 from stepscope.tables.steps.session import aligned_steps, session_steps
@@ -125,16 +127,26 @@ def said(profile: Profile, own: TimeBase, steps_of: StepsOf) -> str:
     if found is None or not found.kept.any():
         return ""
     count = int(found.kept.sum())
-    hosts = len(aligned_steps(profile))
     if found.is_window:
-        of_hosts = f", {_WHOSE_RECORDING[steps_of].format(hosts=hosts)}" if hosts > 1 else ""
+        whose = _whose(profile, steps_of, _WHOSE_RECORDING)
         none = "no whole step lies in it" if profile.selection else "no step was found"
         why = "" if base == "recording" else f": {none}"
         if count > 1 and own == "step":
             part = "selection" if profile.selection else "recording"
-            return f"Times are of the {part}{why}, the mean of its {count} parts{of_hosts}."
-        return f"Times are of the {whole}{why}{of_hosts}."
-    whose = f", {_WHOSE[steps_of].format(hosts=hosts)}" if hosts > 1 else ""
+            return f"Times are of the {part}{why}, the mean of its {count} parts{whose}."
+        return f"Times are of the {whole}{why}{whose}."
+    whose = _whose(profile, steps_of, _WHOSE)
     if count == 1:
         return f"Times are of one step{whose}."
     return f"Times are per step, the mean of {count:,}{whose}."
+
+
+def _whose(profile: Profile, steps_of: StepsOf, words: Mapping[StepsOf, str]) -> str:
+    """Whose times they are, where several devices or hosts run the steps; "" for one."""
+    aligned = aligned_steps(profile)
+    hosts = len(aligned)
+    if steps_of == "sum":
+        ran = sum(each.has_events for one in aligned for each in devices(profile.hosts[one.host]))
+        if ran > hosts:
+            return f", summed over {ran} devices" + (f" of {hosts} hosts" if hosts > 1 else "")
+    return f", {words[steps_of].format(hosts=hosts)}" if hosts > 1 else ""
