@@ -615,6 +615,9 @@ def compared(found: Comparison, names: Sequence[str]) -> Answer:
         names: Names of the thing, the most exact first.
     """
     other = found.baseline.name
+    link = AnswerLink(f"Compare with {other}", "compare")
+    if any(row.property == "devices" and row.status == "differs" for row in found.parity.records()):
+        return Answer("Compared", f"The run before, {other}, used other hardware.", (link,))
     for name in names:
         for table, column, kind in _CHANGES:
             rows = getattr(found, table).records()
@@ -625,7 +628,6 @@ def compared(found: Comparison, names: Sequence[str]) -> Answer:
                 return Answer(
                     "Compared", text, (AnswerLink(f"Its {kind}", "compare", table, (name,)),)
                 )
-    link = AnswerLink(f"Compare with {other}", "compare")
     return Answer("Compared", f"No difference from {other} is listed for it.", (link,))
 
 

@@ -94,6 +94,10 @@ def test_op_runs_as_its_kernels_and_differs_by_them(tmp_path: Path) -> None:
         answer = compared(found, names_of(after, name))
         assert answer.text == "+300 µs per step against before: 400 µs before, 700 µs now."
     assert compared(found, ("nothing",)).links[0].tool == "compare"
+    marks = [("train", 1000.0 * step, 980.0, {"step_num": step, "_r": 1}) for step in range(12)]
+    sides.append(opened(tmp_path / "cpu", space(host(line("python", *marks)))))
+    elsewhere = compared(compare(sides[-1], after), names_of(after, "sgemm"))
+    assert elsewhere.text == "The run before, cpu, used other hardware."
     for side in sides:
         side.close()
 
