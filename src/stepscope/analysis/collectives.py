@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
-from stepscope.quantities import share_words
+from stepscope.quantities import share_words, time_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
 from stepscope.tables.collectives.exchanges import ExchangeKind, Exchanges, exchanges
@@ -161,7 +161,7 @@ def _exposed(exposed_ps: I64, devices: int) -> float:
 def _headline(
     found: Exchanges, time: float, exposed: float, wait: float, workers: Table[WorkerRow]
 ) -> str:
-    text = f"Each device spends {time:.2f} ms in collectives"
+    text = f"Each device spends {time_words(time)} in collectives"
     if not isnan(exposed):
         share = exposed / time if time else 0.0
         text += f", {share_words(share)} of it with nothing computing"
@@ -169,10 +169,9 @@ def _headline(
     if not sum(caused):
         return f"{text}."
     host, device = found.workers[caused.index(max(caused))]
-    return (
-        f"{text}; {wait:.2f} ms is waiting, and {share_words(max(caused) / sum(caused))} of "
-        f"all waiting is for {host} {device}."
-    )
+    text += f"; {time_words(wait)} is waiting"
+    of_rank = share_words(max(caused) / sum(caused))
+    return f"{text}, and {of_rank} of all waiting is for {host} {device}."
 
 
 def _groups(found: Exchanges) -> Table[GroupRow]:
