@@ -12,6 +12,7 @@ import {
   percent,
   plural,
   significant,
+  wholePercent,
 } from "../../base/format.ts";
 import { visible, withUnits } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
@@ -100,7 +101,7 @@ function headline({
 }: MemorySystem): string {
   const name = visible(device ? `Memory ${id} (${device})` : id);
   if (!capacity) return `${name} needs ${bytes(peak)}.`;
-  return `${name} held ${bytes(peak)} of its ${bytes(capacity)} at the peak (${percent(peak / capacity)}).`;
+  return `${name} held ${bytes(peak)} of its ${bytes(capacity)} at the peak (${wholePercent(peak / capacity)}).`;
 }
 
 function size(value: number | null): string {
