@@ -7,6 +7,8 @@ from typing import Any, get_args
 
 from stepscope.registry import Option, Tool
 
+_WIDTH = 100  # of a line, as the formatter has it
+
 _HEAD = '''"""One typed method per tool. Generated: python -m generate."""
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def _method(tool: Tool) -> str:
             f'        """{tool.summary}"""\n'
             f'        return cast("{name}", self.run("{tool.id}"))\n'
         )
-    signature = "".join(f"        {o.name}: {_hint(o)} = {_literal(o.default)},\n" for o in options)
+    signature = "".join(map(_parameter, options))
     listed = "".join(f"            {o.name}: {o.help}\n" for o in options)
     given = "".join(f"                {o.name}={o.name},\n" for o in options)
     return (
@@ -56,6 +58,15 @@ def _method(tool: Tool) -> str:
         f'        return cast(\n            "{name}",\n            self.run(\n'
         f'                "{tool.id}",\n{given}            ),\n        )\n'
     )
+
+
+def _parameter(option: Option) -> str:
+    default = _literal(option.default)
+    line = f"        {option.name}: {_hint(option)} = {default},\n"
+    if len(line) <= _WIDTH + 1:
+        return line
+    choices = ", ".join(map(_literal, option.choices))
+    return f"        {option.name}: Literal[\n            {choices}\n        ] = {default},\n"
 
 
 def _hint(option: Option) -> str:

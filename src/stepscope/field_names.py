@@ -44,8 +44,12 @@ _WORDS: Final = {
 }
 # Where the name of a field is not what it is called.
 _CALLED: Final = {
+    "bits_16_frac": "In 16 bits or fewer",
     "include_infeed_outfeed": "Include infeed and outfeed",
     "step_table": "Steps",
+    "tensor_core_eligible_frac": "Could use tensor cores",
+    "tensor_core_frac": "On tensor cores",
+    "tensor_core_missed_us": "Products without tensor cores",
 }
 
 

@@ -88,6 +88,9 @@ IN_FULL: dict[str, Callable[[Profile], bool]] = {
     "framework_op_stats": lambda p: any(
         len(host_op_totals(one)) or len(device_op_totals(one)) for one in p.hosts
     ),
+    "work_table": lambda p: any(
+        len(host_op_totals(one)) or len(device_op_totals(one)) for one in p.hosts
+    ),
     "kernel_stats": lambda p: bool(session_kernels(p)),
     "device_idle": lambda p: idle(p) is not None,
     "host_activity": lambda p: any(

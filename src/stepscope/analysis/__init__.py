@@ -14,6 +14,7 @@ TOOLS = Tools(
         "step_log",
         "input_pipeline_analyzer",
         "tf_data_bottleneck_analysis",
+        "work_table",
         "framework_op_stats",
         "trace_viewer",
         "kernel_stats",

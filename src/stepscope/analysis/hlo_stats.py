@@ -9,6 +9,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64
+from stepscope.quantities import share_words
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.schema import names
@@ -116,6 +117,7 @@ class HloStats(Result):
     """Every HLO op with its time, FLOP rate, bandwidth and what bounds it.
 
     Attributes:
+        headline: The category with most time, in one sentence.
         ops: HLO ops, by self time.
         categories: Self time by category.
         rematerialised: Time in ops that recompute values, and in all others.
@@ -126,6 +128,7 @@ class HloStats(Result):
     """
 
     tool = "hlo_stats"
+    headline: str
     ops: Table[HloRow]
     categories: Table[CategoryRow]
     rematerialised: Table[CategoryRow]
@@ -148,15 +151,24 @@ def hlo_stats(profile: Profile, options: Options = Options()) -> HloStats:
         for row in order.tolist()
     ]
     stalled = _stalled(profile, totals, order)
+    categories = _grouped(totals, order, by_category)
     return HloStats(
+        headline=_headline(categories),
         ops=Table(HloRow, _columns(totals, order, rates_of(totals, peaks.peaks), stalled)),
-        categories=_grouped(totals, order, by_category),
+        categories=categories,
         rematerialised=_grouped(totals, order, again),
         op_time_us=us(totals.op_time_ps),
         other_time_us=us(int(totals.self_ps[~is_hlo].sum())) if len(totals) else 0.0,
         idle_time_us=us(totals.idle_ps),
         device_type=peaks.device_type,
     )
+
+
+def _headline(categories: Table[CategoryRow]) -> str:
+    first = max(categories.rows(), key=lambda row: row["self_time_us"], default=None)
+    if first is None:
+        return "No HLO op ran."
+    return f"{share_words(first['self_time_frac'])} of the time of HLO ops is {first['category']}."
 
 
 def _stalled(profile: Profile, totals: HloTotals, order: I64) -> F64:

@@ -8,8 +8,9 @@ from itertools import accumulate
 from typing import Annotated, Any, Literal
 
 from stepscope import how_to_record
+from stepscope.quantities import share_words, time_words
 from stepscope.registry import Help, Need, Tool
-from stepscope.result import Column, Result, Row, Table, columns_of, us
+from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
 from stepscope.tables.core.profile import Profile, derived
 from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.device.kernel_launch import KernelLaunch
@@ -190,6 +191,7 @@ class KernelStats(Result):
     """Every GPU kernel with its launch, the op that launched it, and its times.
 
     Attributes:
+        headline: The kind of work with most kernel time, in one sentence.
         kernels: Kernels, longest total first.
         longest: The longest kernels, and all others as one row, for a pie chart.
         by_class: Kernel time by kind of work.
@@ -198,6 +200,7 @@ class KernelStats(Result):
     """
 
     tool = "kernel_stats"
+    headline: str
     kernels: Table[KernelRow]
     longest: Table[KernelSliceRow]
     by_class: Table[KernelClassRow]
@@ -220,13 +223,23 @@ def kernel_stats(profile: Profile, options: Options = Options()) -> KernelStats:
     rows = list(session_kernels(profile))
     traits = {kernel: _traits(kernel) for kernel in {row.kernel for row in rows}}
     total_ps = sum(row.times.total_ps for row in rows)
+    by_class = _class_totals(rows, traits, total_ps)
     return KernelStats(
+        headline=_headline(by_class, total_ps),
         kernels=_kernel_table(rows, traits, options, total_ps),
         longest=_longest(rows, total_ps),
-        by_class=_class_totals(rows, traits, total_ps),
+        by_class=by_class,
         by_device=_device_totals(rows),
         totals=_totals(rows, traits, total_ps),
     )
+
+
+def _headline(classes: Table[KernelClassRow], total_ps: float) -> str:
+    if not total_ps:
+        return "No kernel ran."
+    ran = f"Kernels ran for {time_words(ms(total_ps))}"
+    first = next(iter(classes.rows()))
+    return f"{ran}, {share_words(first['share_frac'])} of it {first['kernel_class']}."
 
 
 def _traits(kernel: Kernel) -> _Traits:

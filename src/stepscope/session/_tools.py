@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.tf_data_bottleneck_analysis import TfDataBottleneckAnalysis
     from stepscope.analysis.trace_viewer import TraceViewer
     from stepscope.analysis.utilization_viewer import UtilizationViewer
+    from stepscope.analysis.work_table import WorkTable
     from stepscope.result import Result
 
 
@@ -111,6 +112,32 @@ class ToolMethods(ABC):
                 graph_host=graph_host,
                 pipeline=pipeline,
                 rank=rank,
+            ),
+        )
+
+    def work_table(
+        self,
+        *,
+        group_by: Literal[
+            "type", "family", "op", "kernel", "layer", "module", "line", "stream", "device"
+        ] = "type",
+        where: Literal["both", "host", "device"] = "both",
+        within: str = "",
+    ) -> WorkTable:
+        """Where the time of all work goes: by op, type, kernel, module, line, stream or device.
+
+        Args:
+            group_by: A layer has all modules whose names differ only in a number.
+            where: Work of the host, the devices or both.
+            within: Only the work of one group, by its kind and name: type=Cast, line=train.py:31 f
+        """
+        return cast(
+            "WorkTable",
+            self.run(
+                "work_table",
+                group_by=group_by,
+                where=where,
+                within=within,
             ),
         )
 

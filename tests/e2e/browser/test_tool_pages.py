@@ -19,7 +19,6 @@ from tests.profiles import worked_example
 # Page, run, and the charts it has with it.
 PAGES = {
     "memory_profile": ("heap", ["Use over time", "Peaks of all memories"]),
-    "kernel_stats": ("gpu", ["Longest kernels", "By class of work"]),
     "device_idle": ("gpu", ["What the host does in that time"]),
     "roofline_model": ("compiled", ["Roofline"]),
     "utilization_viewer": (
@@ -35,11 +34,12 @@ PAGES = {
     "pod_viewer": ("pod", ["Step 0 on 4 workers", "Step times"]),
     "memory_viewer": ("compiled", ["Heap in program order", "At the peak"]),
     "graph_viewer": ("compiled", ["Graph"]),
-    "hlo_stats": ("compiled", ["By category", "By op"]),
     "inference_profile": ("server", ["Latency by percentile", "Time by batch size"]),
 }
 # Tools on the page that all have who have none of their own, and their first table.
 GENERIC = {
+    "hlo_stats": ("compiled", "Ops"),
+    "kernel_stats": ("gpu", "Kernels"),
     "megascale_stats": ("slices", "Collectives"),
     "perf_counters": ("counters", "Counters"),
 }
@@ -185,7 +185,7 @@ def test_memory_names_its_peak_and_what_held_it(open_page: Opener) -> None:
     page = opened(open_page, "memory_profile")
     # Weights 96, stack 8, activations 4 + 5 + … + 15 = 114 MiB: 218 of 1024 MiB.
     expect(page.locator(".answer h2")).to_contain_text("218 MiB of its 1.00 GiB")
-    expect(page.locator(".answer h2")).to_contain_text("21.3 %")
+    expect(page.locator(".answer h2")).to_contain_text("(21 %)")
     expect(page.locator(".marker text")).to_have_text("peak 218 MiB")
     expect(page.locator(".grid-foot")).to_contain_text("218 MiB")
 
@@ -234,14 +234,22 @@ def test_a_drag_over_memory_asks_for_that_stretch(open_page: Opener) -> None:
     page.wait_for_function("() => !location.hash.includes('from_ms=')")
 
 
-# --------------------------------------------------------------------------------- kernels
+# ------------------------------------------------------------------------------------ work
 
 
-def test_kernels_are_grouped_where_their_table_is(open_page: Opener) -> None:
-    page = opened(open_page, "kernel_stats")
-    page.get_by_label("Class", exact=True).check(force=True)
-    page.wait_for_function("() => location.hash.includes('group_by=class')")
-    expect(page.locator("h2", has_text="Classes")).to_be_visible()
+def test_work_is_grouped_by_one_thing_within_another(open_page: Opener) -> None:
+    page = open_page("#/work?run=gpu")
+    rows = page.get_by_role("grid", name="Work").locator('.grid-rows [role="row"]')
+    answer = page.locator(".answer h2")
+    expect(answer).to_have_text(re.compile(r"^\w+: \d+\s% of the .* on devices"))
+    name = rows.first.locator(".cell").first.inner_text()
+    rows.first.click()
+    page.locator(".drawer").get_by_role("button", name="Its kernels").click()
+    page.wait_for_function("() => location.hash.includes('group_by=kernel')")
+    expect(answer).to_contain_text(f"Within {name}: ")
+    expect(rows.first).to_contain_text("100.0%")
+    page.get_by_role("button", name="Show all work").click()
+    expect(answer).not_to_contain_text("Within")
 
 
 # -------------------------------------------------------------------------------- roofline

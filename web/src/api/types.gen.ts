@@ -533,14 +533,6 @@ export interface Graph {
   readonly nodes: TableOf<TfDataBottleneckAnalysisNodeRow>;
 }
 
-/** Totals of one side (host or device), in µs. */
-export interface SideTotals {
-  readonly op_time_us: number | null;
-  readonly idle_time_us: number | null;
-  readonly op_count: number | null;
-  readonly distinct_ops: number;
-}
-
 /** The stretch of time that the numbers are about, on the session's axis. */
 export interface Range {
   readonly from_ms: number | null;
@@ -558,17 +550,6 @@ export interface Launches {
   readonly delay_p95_us: number | null;
   readonly delay_max_us: number | null;
   readonly gap_median_us: number | null;
-}
-
-/** Totals over the kernels shown. */
-export interface KernelTotals {
-  readonly distinct_kernels: number;
-  readonly occurrences: number | null;
-  readonly total_duration_us: number | null;
-  readonly tensor_core_frac: number | null;
-  readonly tensor_core_eligible_frac: number | null;
-  readonly tensor_core_missed_us: number | null;
-  readonly bits_16_frac: number | null;
 }
 
 /** Ops that the loop's thread runs: each step more than the one before. */
@@ -958,158 +939,36 @@ export interface TfDataBottleneckAnalysisOpRow {
   readonly self_time_ms: readonly (number | null)[];
 }
 
-/** Columns: One framework op (or op type), on host or device. */
-export interface FrameworkOpStatsOpRow {
-  /** Rank. */
-  readonly rank: readonly (number | null)[];
+/** Columns: All work of one group, on the host or on devices. */
+export interface WorkRow {
   /** Where. */
   readonly host_or_device: readonly (string | null)[];
-  /** Type. */
-  readonly type: readonly (string | null)[];
-  /** Operation. */
-  readonly operation: readonly (string | null)[];
-  /** Occurrences. Events with the op's name, as XProf counts them (allocator events too). */
-  readonly occurrences: readonly (number | null)[];
-  /** Executions. Number of runs; the base of averages. */
-  readonly executions: readonly (number | null)[];
-  /** Total time (µs). Time with child ops. */
-  readonly total_time_us: readonly (number | null)[];
-  /** Average time (µs). */
-  readonly avg_time_us: readonly (number | null)[];
-  /** Self time (µs). */
-  readonly self_time_us: readonly (number | null)[];
-  /** Average self time (µs). */
-  readonly avg_self_time_us: readonly (number | null)[];
-  /** Share of device self time (%). */
-  readonly device_self_time_frac: readonly (number | null)[];
-  /** Device cumulative (%). */
-  readonly device_cumulative_frac: readonly (number | null)[];
-  /** Share of host self time (%). */
-  readonly host_self_time_frac: readonly (number | null)[];
-  /** Host cumulative (%). */
-  readonly host_cumulative_frac: readonly (number | null)[];
-  /** FLOP rate (GFLOP/s). */
-  readonly flop_rate_gflops: readonly (number | null)[];
-  /** Memory bandwidth (GB/s). */
-  readonly memory_bw_gbps: readonly (number | null)[];
-  /** Operational intensity (FLOP/B). */
-  readonly operational_intensity: readonly (number | null)[];
-  /** Tensor-core share (%). */
-  readonly tensor_core_frac: readonly (number | null)[];
-  /** Execution. "Eager" or "Function". */
-  readonly eager: readonly (string | null)[];
-}
-
-/** Columns: One layer of a model, or what else the program gives a name to: its ops and gradients. */
-export interface LayerRow {
-  /** Where. */
-  readonly host_or_device: readonly (string | null)[];
-  /** Layer. Path in the names of its ops. */
-  readonly layer: readonly (string | null)[];
-  /** Mostly. Op type with the most time. */
+  /** Name. Group that the row sums up. */
+  readonly name: readonly (string | null)[];
+  /** Mostly. Type of op with most of its time. */
   readonly mostly: readonly (string | null)[];
-  /** Self time (µs). */
+  /** Self time (µs). Without nested work. */
   readonly self_time_us: readonly (number | null)[];
-  /** Share (%). Share of the self time of all ops. */
-  readonly self_time_frac: readonly (number | null)[];
-}
-
-/** Columns: A kernel as launched for an op (or what the rows are grouped by). */
-export interface KernelRow {
-  /** Rank. Position by total time. */
-  readonly rank: readonly (number | null)[];
-  /** Kernel. */
-  readonly name: readonly (string | null)[];
-  /** Class. Kind of work, by the kernel's or op's name. */
-  readonly kernel_class: readonly (string | null)[];
-  /** Op. Framework op that launched the kernel. */
-  readonly op_name: readonly (string | null)[];
-  /** Op type. */
-  readonly op_type: readonly (string | null)[];
-  /** Registers per thread. */
-  readonly registers_per_thread: readonly (number | null)[];
-  /** Shared memory (B). Static plus dynamic, per block. */
-  readonly shmem_bytes: readonly (number | null)[];
-  /** Static shared memory (B). */
-  readonly static_shmem_bytes: readonly (number | null)[];
-  /** Dynamic shared memory (B). */
-  readonly dynamic_shmem_bytes: readonly (number | null)[];
-  /** Block. Threads per block, x,y,z. */
-  readonly block_dim: readonly (string | null)[];
-  /** Grid. Blocks, x,y,z. */
-  readonly grid_dim: readonly (string | null)[];
-  /** Occupancy (%). Theoretical occupancy; empty if not recorded. */
-  readonly occupancy_frac: readonly (number | null)[];
-  /** Op could use tensor cores. Whether NVIDIA tensor cores or AMD matrix cores could run the op. */
-  readonly is_op_tensor_core_eligible: readonly (boolean | null)[];
-  /** Uses tensor cores. */
-  readonly is_kernel_using_tensor_core: readonly (boolean | null)[];
-  /** 16-bit. Whether it computes in 16 bits or fewer, by operands or name. */
-  readonly is_16_bit: readonly (boolean | null)[];
-  /** Precision known. No if operands, program and name do not give the number of bits. */
-  readonly is_precision_known: readonly (boolean | null)[];
-  /** Occurrences. */
-  readonly occurrences: readonly (number | null)[];
-  /** Total time (µs). */
-  readonly total_duration_us: readonly (number | null)[];
-  /** Average time (µs). */
-  readonly avg_duration_us: readonly (number | null)[];
-  /** Median (µs). */
-  readonly median_duration_us: readonly (number | null)[];
-  /** Standard deviation (µs). Standard deviation of its durations; empty for a single run. */
-  readonly std_duration_us: readonly (number | null)[];
-  /** Shortest (µs). */
-  readonly min_duration_us: readonly (number | null)[];
-  /** Longest (µs). */
-  readonly max_duration_us: readonly (number | null)[];
-  /** Share (%). Share of the time of all kernels. */
+  /** Share (%). Share of its side's self time. */
   readonly share_frac: readonly (number | null)[];
-  /** Cumulative (%). Share of this row and all rows above. */
-  readonly cumulative_frac: readonly (number | null)[];
-  /** Devices. Devices that ran it. */
+  /** Runs. Kernels of a GPU, ops of a TPU or of the host. */
+  readonly runs: readonly (number | null)[];
+  /** Average (µs). */
+  readonly avg_self_time_us: readonly (number | null)[];
+  /** Total time (µs). With nested work. */
+  readonly total_time_us: readonly (number | null)[];
+  /** FLOPs. Sum over the part whose FLOPs are known. */
+  readonly flops: readonly (number | null)[];
+  /** FLOP rate (GFLOP/s). While its FLOPs are known. */
+  readonly flop_rate_gflops: readonly (number | null)[];
+  /** Bytes moved (B). To and from memory, where known. */
+  readonly moved_bytes: readonly (number | null)[];
+  /** Bandwidth (GB/s). While its bytes are known. */
+  readonly memory_bw_gbps: readonly (number | null)[];
+  /** Roof reached (%). Reached share of the peak that limits it: FLOP rate or memory bandwidth. */
+  readonly roof_frac: readonly (number | null)[];
+  /** Ran on. */
   readonly devices: readonly (string | null)[];
-}
-
-/** Columns: One slice of the pie of the longest kernels; the last one is all others. */
-export interface KernelSliceRow {
-  /** Kernel. */
-  readonly name: readonly (string | null)[];
-  /** Kernels. Distinct kernels: 1, except for the rest. */
-  readonly kernels: readonly (number | null)[];
-  /** Total time (µs). */
-  readonly total_duration_us: readonly (number | null)[];
-  /** Share (%). */
-  readonly share_frac: readonly (number | null)[];
-}
-
-/** Columns: All kernels of one class. */
-export interface KernelClassRow {
-  /** Class. */
-  readonly kernel_class: readonly (string | null)[];
-  /** Kernels. Distinct kernels. */
-  readonly kernels: readonly (number | null)[];
-  /** Occurrences. */
-  readonly occurrences: readonly (number | null)[];
-  /** Total time (µs). */
-  readonly total_duration_us: readonly (number | null)[];
-  /** Share (%). */
-  readonly share_frac: readonly (number | null)[];
-  /** On tensor cores (%). Share of the class's time. */
-  readonly tensor_core_frac: readonly (number | null)[];
-}
-
-/** Columns: All kernels of one device. */
-export interface KernelDeviceRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Device. */
-  readonly device: readonly (string | null)[];
-  /** Kernels. Distinct kernels. */
-  readonly kernels: readonly (number | null)[];
-  /** Occurrences. */
-  readonly occurrences: readonly (number | null)[];
-  /** Total time (µs). */
-  readonly total_duration_us: readonly (number | null)[];
 }
 
 /** Columns: One reason for idle devices, in the mean counted step of the mean device. */
@@ -1556,86 +1415,6 @@ export interface OpProfileNodeRow {
   readonly source: readonly (string | null)[];
   /** Source stack. */
   readonly source_stack: readonly (string | null)[];
-}
-
-/** Columns: One HLO op of one program. */
-export interface HloRow {
-  /** Rank. */
-  readonly rank: readonly (number | null)[];
-  /** Program. Module name and program id. */
-  readonly program: readonly (string | null)[];
-  /** Program id. */
-  readonly program_id: readonly (string | null)[];
-  /** Category. */
-  readonly category: readonly (string | null)[];
-  /** HLO op. */
-  readonly hlo_op: readonly (string | null)[];
-  /** HLO text. */
-  readonly expression: readonly (string | null)[];
-  /** Framework op. */
-  readonly framework_op: readonly (string | null)[];
-  /** Occurrences. Runs over all devices; an op of several kernels runs as often as the most frequent of them. */
-  readonly occurrences: readonly (number | null)[];
-  /** Total time (µs). Time with nested ops. */
-  readonly total_time_us: readonly (number | null)[];
-  /** Average time (µs). */
-  readonly avg_time_us: readonly (number | null)[];
-  /** Self time (µs). */
-  readonly self_time_us: readonly (number | null)[];
-  /** Average self time (µs). */
-  readonly avg_self_time_us: readonly (number | null)[];
-  /** Share of device time (%). Share of device time; idle time counts. */
-  readonly self_time_frac: readonly (number | null)[];
-  /** Cumulative (%). */
-  readonly cumulative_frac: readonly (number | null)[];
-  /** Stalled by copies (%). */
-  readonly dma_stall_frac: readonly (number | null)[];
-  /** Model FLOP rate (GFLOP/s). */
-  readonly model_flop_rate_gflops: readonly (number | null)[];
-  /** FLOP rate (GFLOP/s). 8-bit work counts half, 4-bit work a quarter: comparable with the device's peak. */
-  readonly flop_rate_gflops: readonly (number | null)[];
-  /** Memory bandwidth (GB/s). */
-  readonly memory_bw_gbps: readonly (number | null)[];
-  /** HBM bandwidth (GB/s). */
-  readonly hbm_bw_gbps: readonly (number | null)[];
-  /** On-chip read (GB/s). */
-  readonly on_chip_read_bw_gbps: readonly (number | null)[];
-  /** On-chip write (GB/s). */
-  readonly on_chip_write_bw_gbps: readonly (number | null)[];
-  /** Operational intensity (FLOP/B). */
-  readonly operational_intensity: readonly (number | null)[];
-  /** Bound by. */
-  readonly bound_by: readonly (string | null)[];
-  /** FLOP utilisation (%). */
-  readonly flop_utilisation_frac: readonly (number | null)[];
-  /** Rematerialised. Whether it recomputes a value to save memory. */
-  readonly rematerialised: readonly (boolean | null)[];
-  /** Outside compilation. */
-  readonly outside_compilation: readonly (boolean | null)[];
-  /** Autotuned. */
-  readonly autotuned: readonly (boolean | null)[];
-  /** Source. */
-  readonly source: readonly (string | null)[];
-  /** Source stack. */
-  readonly source_stack: readonly (string | null)[];
-  /** Core. */
-  readonly core_type: readonly (string | null)[];
-  /** Copy of. Op of which this one is a copy. */
-  readonly deduplicated_name: readonly (string | null)[];
-}
-
-/** Columns: One category of HLO ops. */
-export interface CategoryRow {
-  /** Category. */
-  readonly category: readonly (string | null)[];
-  /** Ops. */
-  readonly ops: readonly (number | null)[];
-  /** Occurrences. */
-  readonly occurrences: readonly (number | null)[];
-  /** Self time (µs). */
-  readonly self_time_us: readonly (number | null)[];
-  /** Share of op time (%). */
-  readonly self_time_frac: readonly (number | null)[];
 }
 
 /** Columns: A corner of a roof: the achievable FLOP rate at an intensity. */
@@ -2728,25 +2507,11 @@ export interface TfDataBottleneckAnalysis extends ResultBody {
   readonly function_ops: TableOf<TfDataBottleneckAnalysisOpRow>;
 }
 
-/** Every framework op with its self and total time, on the host and on the device. */
-export interface FrameworkOpStats extends ResultBody {
-  readonly tool: "framework_op_stats";
-  readonly ops: TableOf<FrameworkOpStatsOpRow>;
-  readonly layers: TableOf<LayerRow>;
-  readonly host: SideTotals;
-  readonly device: SideTotals;
-  readonly device_type: string;
-  readonly task_type: string;
-}
-
-/** Every GPU kernel with its launch, the op that launched it, and its times. */
-export interface KernelStats extends ResultBody {
-  readonly tool: "kernel_stats";
-  readonly kernels: TableOf<KernelRow>;
-  readonly longest: TableOf<KernelSliceRow>;
-  readonly by_class: TableOf<KernelClassRow>;
-  readonly by_device: TableOf<KernelDeviceRow>;
-  readonly totals: KernelTotals;
+/** Where the time of all work goes: by op, type, kernel, module, line, stream or device. */
+export interface WorkTable extends ResultBody {
+  readonly tool: "work_table";
+  readonly headline: string;
+  readonly groups: TableOf<WorkRow>;
 }
 
 /** Why devices have nothing to do, cause by cause, and what is copied in a step. */
@@ -2832,18 +2597,6 @@ export interface OpProfile extends ResultBody {
   readonly device_type: string;
   readonly peak_gflops: number | null;
   readonly peak_hbm_bw_gbps: number | null;
-}
-
-/** Every HLO op with its time, FLOP rate, bandwidth and what bounds it. */
-export interface HloStats extends ResultBody {
-  readonly tool: "hlo_stats";
-  readonly ops: TableOf<HloRow>;
-  readonly categories: TableOf<CategoryRow>;
-  readonly rematerialised: TableOf<CategoryRow>;
-  readonly op_time_us: number | null;
-  readonly other_time_us: number | null;
-  readonly idle_time_us: number | null;
-  readonly device_type: string;
 }
 
 /** How close each op, and the whole program, comes to the device's roofline. */

@@ -86,14 +86,17 @@ function Answer({ tool, tools, run }: ToolViewProps) {
   const pageFor = pagesOf(tools);
   return (
     <>
-      {asked.length > 0 && (
-        <Options
-          options={asked}
-          opens={tool.opens}
-          params={params}
-          onOption={(name, value) => setParams({ ...params, [name]: value })}
-        />
-      )}
+      <div class="asked">
+        {asked.length > 0 && (
+          <Options
+            options={asked}
+            opens={tool.opens}
+            params={params}
+            onOption={(name, value) => setParams({ ...params, [name]: value })}
+          />
+        )}
+        {answer.value && <PartSaid tool={tool} result={answer.value} isPart={isPart} />}
+      </div>
       {answer.error && (
         <Failure
           error={answer.error}
@@ -115,7 +118,6 @@ function Answer({ tool, tools, run }: ToolViewProps) {
       {answer.value ? (
         <div class={answer.waiting ? "stale" : ""} aria-busy={answer.waiting}>
           <Boundary of={key} what={tool.title}>
-            <PartSaid tool={tool} result={answer.value} isPart={isPart} />
             <Page
               tool={tool}
               result={answer.value}

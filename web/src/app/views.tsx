@@ -62,22 +62,22 @@ export function Tabs(props: ViewsProps) {
   const { entries, page } = props;
   const { tab, view } = viewWith(props);
   const [name, tabs] = view ?? ["", []];
-  const members = entries.filter(
-    (entry) => entry.tab === tab && (entry.available || entry.id === page),
+  const others = entries.filter(
+    (entry) =>
+      entry.tab === tab &&
+      entry !== opensOn([tab], entries) &&
+      (entry.available || entry.id === page),
   );
-  const isGrouped = members.length > 1;
   return (
     <nav class="tabs" aria-label={name}>
       {tabs.map((each) => {
-        const isHere = each === tab;
-        const entry = isHere && !isGrouped ? members[0] : opensOn([each], entries);
-        const current = isHere ? (isGrouped ? "true" : "page") : undefined;
+        const entry = opensOn([each], entries);
+        const current = entry?.id === page ? "page" : each === tab ? "true" : undefined;
         return entry && <PageLink key={each} entry={entry} label={each} current={current} />;
       })}
-      {isGrouped && (
+      {others.length > 0 && (
         <span class="groupings">
-          <span class="quiet">by</span>
-          {members.map((entry) => (
+          {others.map((entry) => (
             <PageLink
               key={entry.id}
               entry={entry}

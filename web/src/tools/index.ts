@@ -4,14 +4,11 @@ import type { ComponentType } from "preact";
 import { Baseline } from "./compare/baseline.tsx";
 import { Compare } from "./compare/page.tsx";
 import { DeviceIdle } from "./device_idle/page.tsx";
-import { OpStats } from "./framework_op_stats/page.tsx";
 import { Generic } from "./generic/page.tsx";
 import { GraphViewer } from "./graph_viewer/page.tsx";
-import { HloStats } from "./hlo_stats/page.tsx";
 import { HostActivity } from "./host_activity/page.tsx";
 import { InferenceProfile } from "./inference_profile/page.tsx";
 import { InputPipeline } from "./input_pipeline_analyzer/page.tsx";
-import { KernelStats } from "./kernel_stats/page.tsx";
 import { MemoryProfile } from "./memory_profile/page.tsx";
 import { MemoryViewer } from "./memory_viewer/page.tsx";
 import { OpProfile } from "./op_profile/page.tsx";
@@ -23,6 +20,7 @@ import type { RecoverProps, ToolPage } from "./sections/tool_page.tsx";
 import { StepAccount } from "./step_account/page.tsx";
 import { TfData } from "./tf_data_bottleneck_analysis/page.tsx";
 import { UtilizationViewer } from "./utilization_viewer/page.tsx";
+import { Work } from "./work_table/page.tsx";
 
 export interface PageEntry {
   readonly Page: ToolPage;
@@ -38,15 +36,13 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   tf_data_bottleneck_analysis: { Page: TfData, owns: ["graph_host", "pipeline", "rank"] },
   device_idle: { Page: DeviceIdle },
   host_activity: { Page: HostActivity },
-  framework_op_stats: { Page: OpStats },
-  kernel_stats: { Page: KernelStats, owns: ["group_by"] },
+  work_table: { Page: Work, owns: ["within"] },
   roofline_model: { Page: RooflineModel },
   op_profile: { Page: OpProfile },
   inference_profile: { Page: InferenceProfile, owns: ["model"] },
   pod: { Page: WholePod },
   pod_viewer: { Page: PodViewer, owns: ["step"] },
   graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius", "max_nodes"] },
-  hlo_stats: { Page: HloStats },
   step_account: { Page: StepAccount },
   memory_viewer: { Page: MemoryViewer, owns: ["program", "memory_space"] },
   utilization_viewer: { Page: UtilizationViewer },

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -20,6 +22,8 @@ _TRANSFORMED: Final = re.compile(r"(?:(?:transpose|jvp|vjp|vmap|pmap|xmap)\()+")
 
 # Functions of a matrix that JAX makes of many products, each compiled by its name.
 _ROUTINE: Final = re.compile(r"\bjit\((expm|sqrtm|logm|funm|polar|pinv|matrix_power)\)")
+
+_NUMBER: Final = re.compile(r"(?<=[_.])\d+(?![a-zA-Z\d])")
 
 
 def routine_of(operation: str) -> str:
@@ -61,3 +65,10 @@ def layer_of(operation: str) -> tuple[str, ...]:
     path = scopes_of(operation)
     again = path.index(path[0], 1) if path[:1] and path[0] in path[1:] else len(path)
     return path[:again]
+
+
+def alike(texts: Sequence[str]) -> list[str]:
+    """Texts that differ in their numbers alone as one: "layer_*/mul" for those of all layers."""
+    starred = [_NUMBER.sub("*", text) for text in texts]
+    several = Counter(starred)
+    return [star if several[star] > 1 else text for text, star in zip(texts, starred, strict=True)]

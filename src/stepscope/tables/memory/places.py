@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Final, Literal, get_args
 
 import numpy as np
 
-from stepscope.columns import distinct, stats_by_name
+from stepscope.columns import stats_by_name
 from stepscope.columns.space import I32, I64
 from stepscope.schema import names
+from stepscope.tables.core.op_scopes import alike
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.memory.allocations import AllocationLabels, Allocations, allocations
 from stepscope.tables.ops.module_tree import has_modules, module_calls, module_lines
-from stepscope.tables.python.frames import OWN, UNSAID, Name, names_of
-from stepscope.tables.python.moments import innermost, one_line
+from stepscope.tables.python.frames import names_of, own_calls_at
 
 HolderKind = Literal["op", "region", "type", "module", "line"]
 HOLDER_KINDS: Final[tuple[HolderKind, ...]] = get_args(HolderKind)
-_NUMBER: Final = re.compile(r"(?<=[_.])\d+(?![a-zA-Z\d])")
 _MOST_SCOPES: Final = 400
 
 
@@ -57,17 +54,10 @@ def _ops(host: Host) -> AllocationLabels | None:
     found = allocations(host)
     if found is None:
         return None
-    texts = _alike([*found.op.texts, *found.context.texts])
+    texts = alike([*found.op.texts, *found.context.texts])
     is_said = found.op.codes > 0
     codes = np.where(is_said, found.op.codes, found.context.codes + len(found.op.texts))
     return _merged(codes, texts)
-
-
-def _alike(texts: list[str]) -> list[str]:
-    """Texts that differ in their numbers alone as one: "layer_*/mul" for those of all layers."""
-    starred = [_NUMBER.sub("*", text) for text in texts]
-    several = Counter(starred)
-    return [star if several[star] > 1 else text for text, star in zip(texts, starred, strict=True)]
 
 
 def _scopes(found: Allocations) -> AllocationLabels:
@@ -119,45 +109,17 @@ def _lines(host: Host) -> AllocationLabels | None:
     def around(thread: int, times: I64) -> I64:
         code = np.full(len(times), -1, np.int64)
         for row in lines[thread]:
-            here = _calls_at(host, row, times)
+            here = own_calls_at(host, row, times)
             used, dense = np.unique(here, return_inverse=True)
             known = names_of(host, used[used >= 0])
             named = [
-                texts.setdefault(_text_of(known[one]), len(texts)) if one >= 0 else -1
+                texts.setdefault(known[one].place, len(texts)) if one >= 0 else -1
                 for one in used.tolist()
             ]
             code = np.where(here >= 0, np.asarray(named, np.int64)[dense.ravel()], code)
         return code
 
     return _split_by_thread(host, texts, lines, around)
-
-
-def _calls_at(host: Host, row: int, times: I64) -> I64:
-    """The innermost call of no library at each time, as a row of ``Space.event_metadata``; or -1.
-
-    Whose code a call is, its name alone says here: between two functions of a model there are
-    always some of PyTorch's.
-    """
-    space, line = host.space, host.space.lines[row]
-    calls = np.arange(line.begin, line.end)
-    meta = space.events.metadata[calls].astype(np.int64)
-    start, length = space.events.start_ps[calls], space.length_ps[calls]
-    known = names_of(host, distinct(meta))
-    theirs = [one for one, name in known.items() if name.kind in (OWN, UNSAID) and name.line > 0]
-    nesting = one_line(start, length)
-    parent, is_theirs = nesting.parent.astype(np.int64), np.isin(meta, theirs)
-    own = np.full(len(calls), -1, np.int64)
-    for level in range(int(nesting.depth.max(initial=-1)) + 1):
-        here = np.flatnonzero(nesting.depth == level)
-        above = np.append(own, -1)[parent[here]]
-        own[here] = np.where(is_theirs[here], here, above)
-    found = np.append(own, -1)[innermost(start, length).at(times)]
-    at: I64 = np.append(meta, -1)[found]
-    return at
-
-
-def _text_of(name: Name) -> str:
-    return f"{name.file}:{name.line} {name.function}".strip()
 
 
 def _has_stacks(host: Host) -> bool:

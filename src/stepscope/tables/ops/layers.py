@@ -8,6 +8,7 @@ into the paths, and a model's own name is in front of all.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,7 +46,7 @@ def layers(totals: OpTotals) -> list[Layer]:
     Args:
         totals: Ops of one side, by name.
     """
-    if any(name.startswith(_NAME_SPACES) for name in totals.name):
+    if not has_scopes(totals.name):
         return []
     paths = {name: layer_of(name) for name in totals.name}
     gradients = {name for name in paths if _OF_GRADIENT.search(name)}
@@ -70,6 +71,11 @@ def layers(totals: OpTotals) -> list[Layer]:
             return _layers(here, depth, times, whole)
         here, depth = inside, depth + 1
     return []
+
+
+def has_scopes(operations: Iterable[str]) -> bool:
+    """Whether the paths of ops name parts of a model; those of PyTorch name libraries."""
+    return not any(name.startswith(_NAME_SPACES) for name in operations)
 
 
 def _forward_scopes(paths: dict[str, tuple[str, ...]], gradients: set[str]) -> set[tuple[str, ...]]:

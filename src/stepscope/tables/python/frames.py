@@ -140,6 +140,11 @@ class Name:
     is_outside: bool
     is_fetch: bool
 
+    @property
+    def place(self) -> str:
+        """Its file, line and function, as lists name it."""
+        return f"{self.file}:{self.line} {self.function}".strip()
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Frames:
@@ -330,6 +335,30 @@ def names_of(host: Host, meta: I64) -> dict[int, Name]:
     text = {row: space.event_metadata.name[row] for row in listed}
     has_folders = any(_IN_FRAMEWORK.match(one) for one in text.values())
     return {row: _name(one, paths.get(row, ""), own, has_folders) for row, one in text.items()}
+
+
+def own_calls_at(host: Host, row: int, times: I64) -> I64:
+    """The innermost call of no library at each time, as a row of ``Space.event_metadata``; or -1.
+
+    Whose code a call is, its name alone says here: between two functions of a model there are
+    always some of PyTorch's.
+    """
+    space, line = host.space, host.space.lines[row]
+    calls = np.arange(line.begin, line.end)
+    meta = space.events.metadata[calls].astype(np.int64)
+    start, length = space.events.start_ps[calls], space.length_ps[calls]
+    known = names_of(host, distinct(meta))
+    theirs = [one for one, name in known.items() if name.kind in (OWN, UNSAID) and name.line > 0]
+    nesting = one_line(start, length)
+    parent, is_theirs = nesting.parent.astype(np.int64), np.isin(meta, theirs)
+    own = np.full(len(calls), -1, np.int64)
+    for level in range(int(nesting.depth.max(initial=-1)) + 1):
+        here = np.flatnonzero(nesting.depth == level)
+        above = np.append(own, -1)[parent[here]]
+        own[here] = np.where(is_theirs[here], here, above)
+    found = np.append(own, -1)[innermost(start, length).at(times)]
+    at: I64 = np.append(meta, -1)[found]
+    return at
 
 
 @derived

@@ -4,7 +4,6 @@ import { momentTicks } from "../axes/ticks.ts";
 import { NONE_PICKED, pickAll, pickByKey, pickedRows, pickPlace } from "../table/row_selection.ts";
 import { rowWindow, scrollToRow } from "../table/row_window.ts";
 import { numberedBins, slowestBins } from "./bins.ts";
-import { largestSectors } from "./largest_shares.ts";
 import { readableTop, stackPaths } from "./stacked_columns.ts";
 
 test("bins cover every step once and show the slowest", () => {
@@ -89,24 +88,6 @@ test("ticks share one unit and zero needs none", () => {
   const seconds = momentTicks(0, 5000, 4);
   assert.deepEqual(seconds.labels.slice(0, 3), ["0", "1 s", "2 s"]);
   assert.deepEqual(seconds.values.slice(0, 3), [0, 1000, 2000]);
-});
-
-test("the largest sectors stay, the rest is summed, nothing is lost", () => {
-  const shares = Array.from({ length: 12 }, (_, i) => ({ label: `op${i % 11}`, value: i + 1 }));
-  const { sectors, other, total } = largestSectors(shares, 3);
-  assert.equal(total, 78);
-  assert.deepEqual(sectors[0], { label: "op0", value: 13 });
-  assert.equal(sectors.length, 3);
-  assert.equal(other.count, 8);
-  assert.equal(
-    sectors.reduce((sum, each) => sum + each.value, other.value),
-    total,
-  );
-});
-
-test("a single one left over stays itself", () => {
-  const shares = [3, 2, 1].map((value) => ({ label: `${value}`, value }));
-  assert.equal(largestSectors(shares, 2).other.count, 0);
 });
 
 test("the window holds the visible rows and its top matches the first", () => {

@@ -20,6 +20,7 @@ const ENVELOPE: ReadonlySet<string> = new Set([
   "times_of",
   "headline",
   "short_names",
+  "selection",
 ]);
 
 export function Generic(props: ToolPageProps) {

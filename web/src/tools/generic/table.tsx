@@ -1,8 +1,9 @@
 /** A table of a result, with the chart that its columns allow. */
 
+import { useMemo } from "preact/hooks";
 import type { ColumnarTable } from "../../base/columns.ts";
 import { fieldLabel } from "../../base/fields.ts";
-import { duration, isTimeUnit, plural, significant } from "../../base/format.ts";
+import { duration, isTimeUnit, significant } from "../../base/format.ts";
 import { cellText } from "../../engine/table/cell_text.ts";
 import { arrange, PLAIN_VIEW } from "../../engine/table/grid_view.ts";
 import { type Column, columnOf, type Table } from "../../engine/table/table.ts";
@@ -11,7 +12,21 @@ import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { whyEmpty } from "../sections/diagnostics.tsx";
 import { isStepTable, StepSection } from "../sections/step_section.tsx";
-import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
+import {
+  type ToolPageProps,
+  useFirst,
+  useTable,
+  useWithoutConstants,
+} from "../sections/tool_page.tsx";
+
+/** Columns that a table is about, where its schema begins with others. */
+const FIRST: Readonly<Record<string, string>> = {
+  "framework_op_stats.ops":
+    "type operation self_time_us device_self_time_frac host_self_time_frac occurrences",
+  "kernel_stats.kernels":
+    "name kernel_class op_name total_duration_us share_frac occurrences avg_duration_us",
+  "hlo_stats.ops": "hlo_op framework_op self_time_us self_time_frac bound_by program category",
+};
 
 export interface TableFieldProps extends ToolPageProps {
   /** Its name among the tool's tables. */
@@ -23,7 +38,10 @@ export interface TableFieldProps extends ToolPageProps {
 
 export function TableField(props: TableFieldProps) {
   const { field, at, source, tool, result } = props;
-  const binding = useTable(props, field, source, at);
+  const first = FIRST[`${tool.id}.${field}`] ?? "";
+  const names = useMemo(() => first.split(" "), [first]);
+  const ordered = useFirst(useTable(props, field, source, at), names);
+  const { binding, said } = useWithoutConstants(ordered);
   const title = fieldLabel(tool.labels, field.slice(field.lastIndexOf(".") + 1));
   // The server exports tables by name; one of several within a list has no name of its own.
   const exportHref = at === field ? binding.exportHref : undefined;
@@ -45,7 +63,7 @@ export function TableField(props: TableFieldProps) {
       <section>
         <header class="section-head">
           <h2>{title}</h2>
-          <p class="quiet">{plural(source.rows, "row")}</p>
+          {said && <p class="quiet">{said}</p>}
         </header>
         <Grid {...binding} exportHref={exportHref} label={title} />
       </section>
@@ -62,6 +80,10 @@ function medianOf(table: Table, name: string): number | null {
 
 const MOST_BARS = 10;
 
+function isShare({ meta }: Column): boolean {
+  return meta.is_share === true;
+}
+
 function wordsIn(column: Column): number {
   return column.type === "text" ? column.words.length : 0;
 }
@@ -70,7 +92,7 @@ function timeText(value: number, unit: string): string {
   return isTimeUnit(unit) ? duration(value, unit) : `${significant(value)} ${unit}`;
 }
 
-/** A chart of the rows with the most of the time the table is sorted by, if it has names. */
+/** A chart of the largest rows by the time that sorts them; shares are bars in the table itself. */
 function LargestRows({ table, title, file }: { table: Table; title: string; file: string }) {
   const size = table.columns.find(
     (column) => column.meta.kind === "time" && column.meta.sort === "desc",
@@ -79,7 +101,7 @@ function LargestRows({ table, title, file }: { table: Table; title: string; file
   const label = table.columns
     .filter((column) => column.type === "text" && column.meta.kind === "name")
     .sort((a, b) => wordsIn(b) - wordsIn(a))[0];
-  if (size?.type !== "number" || !label) return null;
+  if (size?.type !== "number" || !label || table.columns.some(isShare)) return null;
   const order = { column: size.meta.name, descending: true };
   const { rows } = arrange(table, { ...PLAIN_VIEW, order });
   const largest = rows.subarray(0, MOST_BARS).filter((row) => (size.values[row] as number) > 0);

@@ -24,7 +24,7 @@ import { accountOf, type WindowAccount, WindowBar } from "./window.tsx";
 export function Overview(props: OverviewProps) {
   const { result } = props;
   const { binding: ops, said } = useWithoutConstants(useTable(props, "top_ops", result.top_ops));
-  const opStats = props.pageFor("framework_op_stats");
+  const work = props.pageFor("work_table", { group_by: "op" });
   const advice = useAdvice(props.query);
   // Until everything is read: what the overview alone can say.
   const findings = typeof advice === "string" ? result.findings : advice.findings;
@@ -54,9 +54,9 @@ export function Overview(props: OverviewProps) {
         <header class="section-head">
           <h2>Ops with the most self time</h2>
           {said && <p class="quiet">{said}</p>}
-          {opStats && (
+          {work && (
             <div class="section-controls">
-              <a href={opStats.href}>All ops</a>
+              <a href={work.href}>All ops</a>
             </div>
           )}
         </header>

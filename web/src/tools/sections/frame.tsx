@@ -1,14 +1,10 @@
 /** What most tools' pages are: a headline, figures, charts with their tables, and diagnostics. */
 
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
 import type { ResultBody } from "../../api/types.gen.ts";
 import type { AnyTable } from "../../base/columns.ts";
-import { duration } from "../../base/format.ts";
 import { withUnits } from "../../base/text.ts";
-import { largestSectors } from "../../engine/charts/largest_shares.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { ShareBars } from "../../widgets/charts/share_bars.tsx";
 import { type TopBar, TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
@@ -38,16 +34,13 @@ export function ToolFrame({ headline, figures, result, picker, children }: ToolF
   );
 }
 
-interface ChartTableProps extends ToolPageProps {
+interface BarSectionProps extends ToolPageProps {
   /** The table behind the chart, by its name among the tool's tables. */
   readonly field: string;
   readonly source: AnyTable;
   readonly title: string;
   readonly note: string;
   readonly noun?: readonly [string, string];
-}
-
-interface BarSectionProps extends ChartTableProps {
   readonly bars: readonly TopBar[];
   /** Shown where there is no bar. */
   readonly none: string;
@@ -75,49 +68,6 @@ export function BarSection(props: BarSectionProps) {
       table={() => <Grid {...binding} {...(noun ? { noun } : {})} label={title} sums={false} />}
     >
       <TopBars bars={bars} label={title} {...(full ? { full } : {})} />
-    </ChartFrame>
-  );
-}
-
-const MOST_SECTORS = 8;
-
-interface ShareSectionProps extends ChartTableProps {
-  readonly noun: readonly [string, string];
-  readonly names: readonly string[];
-  readonly timesUs: readonly (number | null)[];
-  /** How many there are, if the last row sums up those that are not listed. */
-  readonly distinct?: number;
-}
-
-/** Shares of a time as bars, and as a table. */
-export function ShareSection(props: ShareSectionProps) {
-  const { field, source, title, note, noun, names, timesUs, distinct, result } = props;
-  const binding = useTable(props, field, source, `ring.${field}`);
-  const sectors = useMemo(() => {
-    const shares = names.map((label, row) => ({
-      label: label || "(no name)",
-      value: timesUs[row] ?? 0,
-    }));
-    const rest = distinct === undefined ? 0 : (shares.pop()?.value ?? 0);
-    const { sectors: shown, other, total } = largestSectors(shares, MOST_SECTORS);
-    const count = distinct === undefined ? other.count : distinct - shown.length;
-    return { sectors: shown, other: { value: other.value + rest, count }, total: total + rest };
-  }, [source]);
-  if (sectors.total <= 0) return null;
-  return (
-    <ChartFrame
-      title={title}
-      note={note}
-      file={`${result.session} ${title}`}
-      table={() => <Grid {...binding} label={title} noun={noun} maxRows={10} plain />}
-    >
-      <ShareBars
-        title={title}
-        headless
-        sectors={sectors}
-        show={(value) => duration(value, "µs")}
-        noun={noun}
-      />
     </ChartFrame>
   );
 }

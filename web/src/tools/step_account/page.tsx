@@ -2,21 +2,14 @@
 
 import { byName } from "../../api/columns.ts";
 import type { StepAccount as Account } from "../../api/types.gen.ts";
-import type { AnyTable } from "../../base/columns.ts";
 import { count, duration, MISSING, percent, plural } from "../../base/format.ts";
-import { cellText } from "../../engine/table/cell_text.ts";
-import { arrange, PLAIN_VIEW } from "../../engine/table/grid_view.ts";
-import { columnOf, type Table } from "../../engine/table/table.ts";
-import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { type TopBar, TopBars } from "../../widgets/charts/top_bars.tsx";
 import type { Fact } from "../../widgets/facts.tsx";
 import { ToolFrame } from "../sections/frame.tsx";
 import { TableSection } from "../sections/table_section.tsx";
-import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
+import type { ToolPageProps } from "../sections/tool_page.tsx";
 
 type AccountProps = ToolPageProps<Account>;
 
-const MOST_BARS = 10;
 /** What and how long, then where: the time must be in sight however much is known of the place. */
 const PARTS = ["name", "kind", "time_ms", "step_frac", "file", "line", "function", "caller"];
 const HIDDEN = ["first_frac"];
@@ -34,7 +27,6 @@ export function StepAccount(props: AccountProps) {
   return (
     <ToolFrame headline={result.headline} figures={figures(result)} result={result}>
       <Asides {...props} />
-      <PartBars {...props} source={parts} />
       <TableSection
         {...props}
         field="parts"
@@ -151,31 +143,4 @@ function Asides({ result }: AccountProps) {
       )}
     </div>
   );
-}
-
-function PartBars(props: AccountProps & { readonly source: AnyTable }) {
-  const { table } = useTable(props, "parts", props.source);
-  const bars = largest(table);
-  if (bars.length < 2) return null;
-  const note = bars.length < table.rows ? `the ${bars.length} largest` : "";
-  return (
-    <ChartFrame title="Parts by time" note={note} file={`${props.result.session} step account`}>
-      <TopBars bars={bars} label="Parts by time" />
-    </ChartFrame>
-  );
-}
-
-function largest(table: Table): TopBar[] {
-  const [name, time] = [columnOf(table, "name"), columnOf(table, "time_ms")];
-  const share = columnOf(table, "step_frac");
-  if (!name || time?.type !== "number" || !share) return [];
-  const order = { column: "time_ms", descending: true };
-  const { rows } = arrange(table, { ...PLAIN_VIEW, order });
-  return Array.from(rows.subarray(0, MOST_BARS))
-    .filter((row) => (time.values[row] as number) > 0)
-    .map((row) => ({
-      label: cellText(name, row),
-      value: time.values[row] as number,
-      text: `${duration(time.values[row] as number, "ms")}, ${cellText(share, row)}`,
-    }));
 }

@@ -213,7 +213,7 @@ function GridBody(props: GridBodyProps) {
   );
 }
 
-/** Widths of the columns: names take what is left, else an empty track does. */
+/** Widths of the columns: names and the bars of shares take what is left, else an empty track. */
 function tracksOf(columns: readonly Column[], isNarrow: boolean) {
   const widths = columns.map((column) => {
     const width = columnWidth(column, measureCell);
@@ -221,9 +221,10 @@ function tracksOf(columns: readonly Column[], isNarrow: boolean) {
   });
   const needed = widths.reduce((sum, width) => sum + width, 0);
   const named = columns.some((column) => column.meta.kind === "name");
-  const tracks = columns.map((column, i) =>
-    column.meta.kind === "name" ? `minmax(${widths[i]}px, 1fr)` : `${widths[i]}px`,
-  );
+  const tracks = columns.map(({ meta }, i) => {
+    const share = meta.kind === "name" ? "1fr" : named && meta.is_share ? "0.5fr" : "";
+    return share ? `minmax(${widths[i]}px, ${share})` : `${widths[i]}px`;
+  });
   const text = named ? tracks.join(" ") : `${tracks.join(" ")} 1fr`;
   return { needed, layout: { "--least": `${needed}px`, "--tracks": text } };
 }
