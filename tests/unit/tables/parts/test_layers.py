@@ -139,3 +139,18 @@ def test_ops_that_share_a_label_keep_their_layer() -> None:
     (first,) = [part for part in parts(found, listed) if part.kind == "layer"]
     assert first.name == "net/attend"
     assert first.total_ps == pytest.approx(2 * 80 * 1e7, rel=0.05)
+
+
+ENCODER = {
+    "A": "encoder/query/MatMul:MatMul",
+    "B": "encoder/attend/Softmax:Softmax",
+    "C": "encoder/mix/BiasAdd:BiasAdd",
+    "D": "decoder/look/Gather:Gather",
+    "E": "decoder/cell/Tanh:Tanh",
+    "F": "decoder/head/Sum:Sum",
+}
+
+
+def test_a_loss_of_one_formula_is_no_other_model() -> None:
+    loss = {letter: f"loss/mean/{name[8:]}" for letter, name in ENCODER.items() if letter in "DEF"}
+    assert all(part.name != "encoder" for part in made("AABBCCDEF.", **{**ENCODER, **loss}))

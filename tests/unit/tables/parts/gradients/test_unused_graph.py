@@ -107,3 +107,20 @@ def test_a_forward_pass_that_prepares_its_backward_pass_has_one_to_come() -> Non
     )
     made = account(one)
     assert made is not None and unused_graph(one, made) is None
+
+
+def test_where_gradients_do_not_say_whose_they_are_nothing_is_unused() -> None:
+    """Early recordings number ops, and do not tell the forward thread of a gradient."""
+    one = host(
+        """
+        /host:CPU
+          python   S---------S---------
+          "        ffgg.bb...ffgg.bb...
+        """,
+        f=event("aten/mm:mm", **{names.SEQUENCE_NUMBER: 1}, args="{}"),
+        g=event("aten/sum:sum", **{names.SEQUENCE_NUMBER: 2}, args="{}"),
+        b=event("autograd::engine::evaluate_function: MmBackward", args="{}"),
+    )
+    made = account(one)
+    assert made is not None
+    assert unused_graph(one, made) is None
