@@ -206,11 +206,13 @@ def _rows(side: str, totals: OpTotals, options: Options) -> dict[str, list[Any]]
             values.insert(place, row[name])
     shares = [time / us(whole) if whole else 0.0 for time in table["self_time_us"]]
     own, other = ("device", "host") if side == "Device" else ("host", "device")
+    # Where the other side was not asked for, its shares are not 0.
+    none = 0.0 if options.where == "both" else nan
     return table | {
         f"{own}_self_time_frac": shares,
         f"{own}_cumulative_frac": [min(running, 1.0) for running in accumulate(shares)],
-        f"{other}_self_time_frac": [0.0] * len(shares),
-        f"{other}_cumulative_frac": [0.0] * len(shares),
+        f"{other}_self_time_frac": [none] * len(shares),
+        f"{other}_cumulative_frac": [none] * len(shares),
     }
 
 

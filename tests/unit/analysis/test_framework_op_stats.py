@@ -1,5 +1,7 @@
 """Op statistics on profiles whose answers can be worked out by hand."""
 
+import math
+
 import pytest
 
 from stepscope.analysis.framework_op_stats import FrameworkOpStats, Options, framework_op_stats
@@ -51,6 +53,8 @@ def test_shares_sum_to_one_and_accumulate() -> None:
     assert sum(shares) == pytest.approx(1.0)
     assert found.ops["host_cumulative_frac"][-1] == pytest.approx(1.0)
     assert set(found.ops["device_self_time_frac"]) == {0.0}
+    of_host = stats(nested(), where="host").ops
+    assert all(map(math.isnan, of_host["device_self_time_frac"]))
 
 
 def test_idle_is_a_row_when_asked_for() -> None:
