@@ -112,9 +112,9 @@ def test_advice_calls_pages_by_their_names(open_page: Opener, run: str) -> None:
 
 def test_kernels_are_counted_as_they_are_listed(open_page: Opener) -> None:
     page = open_page("#/kernel_stats?run=busy")
-    tile = page.locator(".figures > *").filter(has_text="Kernels")
-    expect(tile).to_contain_text("1")
-    expect(page.locator(".grid-count").first).to_contain_text("1 kernel name")
+    fact = page.locator(".facts > *").filter(has_text="Distinct kernels")
+    expect(fact).to_contain_text("1")
+    expect(page.locator(".grid-count").first).to_contain_text("1 row")
     row = page.get_by_role("grid", name="Kernels").get_by_role("row").nth(1)
     expect(row).to_contain_text("convert<float→half>")
     row.click()

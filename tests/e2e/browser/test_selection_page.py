@@ -43,7 +43,7 @@ def test_steps_picked_on_a_chart_go_to_every_page(open_page: Opener) -> None:
     assert steps
     assert chips(page) == [f"steps {steps[1].replace('-', '–')}"]
     page.keyboard.press("3")  # Work
-    expect(page.locator("main h1")).to_have_text("Framework Ops")
+    expect(page.locator("main h1")).to_have_text("Work")
     expect(said).to_contain_text(f"steps {steps[1].replace('-', '–')} of 600.")
     page.keyboard.press("Escape")
     expect(page.locator(".selected-part")).to_have_count(0)

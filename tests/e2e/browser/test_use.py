@@ -39,10 +39,10 @@ def test_the_keyboard_reaches_pages_help_and_filter(open_page: Opener) -> None:
     page.keyboard.type("framework")
     page.keyboard.press("Enter")
     expect(page.locator("main h1")).to_contain_text("Framework")
-    page.locator(".grid").wait_for()
+    page.locator(".grid").first.wait_for()
     page.keyboard.press("f")
     page.keyboard.type("matmul")
-    expect(page.locator(".grid-count")).to_contain_text(" of ")
+    expect(page.locator(".grid-count").first).to_contain_text(" of ")
     assert "ops.q=matmul" in hash_of(page)
     page.keyboard.press("Escape")
     page.locator("main").focus()
@@ -62,7 +62,7 @@ def test_the_palette_leads_to_a_kernel_by_a_part_of_its_name(open_page: Opener) 
 
 
 def test_tab_passes_every_control_and_leaves_again(open_page: Opener) -> None:
-    page = open_page("#/op_stats?run=gpu")
+    page = open_page("#/work_table?run=gpu&group_by=op")
     page.locator(".grid").wait_for()
     seen: list[str] = []
     for _ in range(80):
@@ -80,19 +80,19 @@ def test_tab_passes_every_control_and_leaves_again(open_page: Opener) -> None:
 
 
 def test_a_link_restores_the_whole_view(open_page: Opener) -> None:
-    page = open_page("#/op_stats?run=gpu&host=worker-1&group_by=type")
+    page = open_page("#/work_table?run=gpu&host=worker-1&group_by=family")
     expect(page.locator(".header")).to_contain_text("worker-1")
     page.locator(".grid-query").fill("mat")
-    page.get_by_role("columnheader", name="Occurrences").get_by_role("button").click()
-    page.wait_for_function("() => location.hash.includes('ops.q=mat')")
+    page.get_by_role("columnheader", name="Runs").get_by_role("button").click()
+    page.wait_for_function("() => location.hash.includes('groups.q=mat')")
     address = hash_of(page)
-    assert "ops.sort=-occurrences" in address
+    assert "groups.sort=-runs" in address
     shown = first_column(page, 2)
     page.goto("about:blank")
     again = open_page(f"#{address}")
-    expect(again.locator(".options .segment.chosen").first).to_have_text("Type")
+    expect(again.locator(".options .segment.chosen").first).to_have_text("Family")
     expect(again.locator(".grid-query")).to_have_value("mat")
-    expect(again.get_by_role("columnheader", name="Occurrences")).to_have_attribute(
+    expect(again.get_by_role("columnheader", name="Runs")).to_have_attribute(
         "aria-sort", "descending"
     )
     assert first_column(again, 2) == shown
@@ -107,7 +107,7 @@ def test_back_undoes_an_option(open_page: Opener) -> None:
 
 
 def test_sorting_and_conditions_change_the_rows(open_page: Opener) -> None:
-    page = open_page("#/op_stats?run=gpu")
+    page = open_page("#/work_table?run=gpu&group_by=op")
     heading = page.get_by_role("columnheader", name="Self time (µs)", exact=True)
     expect(heading).to_have_attribute("aria-sort", "descending")
     column = column_named(page, "Self time")
@@ -126,13 +126,13 @@ def test_sorting_and_conditions_change_the_rows(open_page: Opener) -> None:
 
 
 def test_an_expression_that_is_none_is_explained(open_page: Opener) -> None:
-    page = open_page("#/op_stats?run=gpu")
+    page = open_page("#/work_table?run=gpu&group_by=op")
     page.locator(".grid-query").fill("/(/")
     expect(page.get_by_role("alert")).to_contain_text("Not applied")
 
 
 def test_rows_are_selected_and_copied_with_the_keyboard(open_page: Opener) -> None:
-    page = open_page("#/op_stats?run=gpu")
+    page = open_page("#/work_table?run=gpu&group_by=op")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator(".grid").focus()
     page.keyboard.press("ArrowDown")
@@ -146,7 +146,7 @@ def test_rows_are_selected_and_copied_with_the_keyboard(open_page: Opener) -> No
 
 
 def test_exports_hold_what_the_table_holds(open_page: Opener) -> None:
-    page = open_page("#/op_stats?run=gpu")
+    page = open_page("#/work_table?run=gpu&group_by=op")
     rows = int(page.locator(".grid").get_attribute("aria-rowcount") or 0) - 1
     page.get_by_role("button", name="Export").click()
     contents: dict[str, bytes] = {}
