@@ -33,7 +33,9 @@ class BetweenSteps:
         ms: From the first counted step to the last, less the gaps of the recording.
         frac: Its share of that time.
         count: Stretches, each longer than a usual step.
-        function, file, line: The program's function that has most of it; "" and 0 unknown.
+        function: The program's function that has most of it; "" unknown.
+        file: The file it is in.
+        line: The line there, or where it begins; 0 unknown.
         caller: ``file:line function`` that calls it; "" unknown.
     """
 
