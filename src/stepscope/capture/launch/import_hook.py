@@ -206,6 +206,12 @@ def _hear_results(module: ModuleType) -> None:
     kind._value = property(_reported(kind._value.fget, library))
 
 
+def _hear_eager_results(module: ModuleType) -> None:
+    """Report reads of TensorFlow's eager tensors; raises ``AttributeError`` if it is another."""
+    kind, library = module._EagerTensorBase, f"{Path(str(module.__file__)).parents[2]}{os.sep}"
+    kind._numpy = _reported(kind._numpy, library)
+
+
 def _reported(read: Callable[[Any], Any], library: str) -> Callable[[Any], Any]:
     """A read that reports that the program has its result."""
     hear = step_clock.hear_result
@@ -319,6 +325,7 @@ AFTER: Final[dict[str, Callable[[ModuleType], None]]] = {
     "torch.optim.optimizer": _hear_optimizers,
     "torch.utils.data.dataloader": _hear_batches,
     "jax._src.array": _hear_results,
+    "tensorflow.python.framework.ops": _hear_eager_results,
     "tensorflow.python.profiler.profiler_v2": _yield_to_tensorflow,
     "jax._src.profiler": _yield_to_jax,
     "torch.profiler.profiler": _yield_to_torch,

@@ -45,6 +45,8 @@ _WHOLE = 0.8
 _UNEVEN = 0.5
 # A kernel that runs this share of another's times may run once where that runs twice.
 _RARER = 0.6
+# A round of more different ops is a training's, which may read its loss after many.
+_FEW_OPS: Final = 8
 # Inner turns that are looked at; a recording of more has outer rounds enough among these.
 _MOST_TURNS: Final = 4_000
 # A loop that trains, and evaluates every n-th step, has as regular a pattern, and its turns are the
@@ -85,9 +87,12 @@ def _around_reads(host: Host, cycle: Cycle) -> Cycle | None:
     """The rounds from one read of a result to the next, where single ops recur in between.
 
     A loop that dispatches op after op and reads one result in each step calls nothing else once a
-    step. A function of the program's is a step by itself, however seldom its result is read.
+    step. A function of the program's is a step by itself, however seldom its result is read, and
+    so is a round of many ops.
     """
-    if cycle.anchor.kind != "call" or not lists.is_single_op(cycle.anchor.name):
+    kind, name = cycle.anchor.kind, cycle.anchor.name
+    is_op = kind == "op" or (kind == "call" and lists.is_single_op(name))
+    if not is_op or len(cycle.agreeing) > _FEW_OPS:
         return None
     first = np.unique(np.searchsorted(cycle.start_ps, reads_of_results(host)))
     first = first[first < len(cycle)]
@@ -98,7 +103,9 @@ def _around_reads(host: Host, cycle: Cycle) -> Cycle | None:
     if usual < 2 or (rounds == usual).mean() < _MOST:
         return None
     last = np.append(first[1:], len(cycle)) - 1
-    return replace(cycle, start_ps=cycle.start_ps[first], end_ps=cycle.end_ps[last], every=usual)
+    return replace(
+        cycle, start_ps=cycle.start_ps[first], end_ps=cycle.end_ps[last], explained=1.0, every=usual
+    )
 
 
 def _is_stray(host: Host, cycle: Cycle) -> bool:
@@ -140,6 +147,8 @@ def rounds_of_ops(host: Host) -> Markers | None:
         found = lists.without_making(found, int(cycle.start_ps[0]))
         cycle = find_cycle(found, several=1.0)
     if cycle is not None:
+        cycle = _around_reads(host, cycle) or cycle
+    if cycle is not None and cycle.every == 1:
         cycle = _around_layers(cycle, found) or cycle
         cycle = _around_turns(host, cycle, found) or cycle
     if cycle is None or cycle.explained < _WHOLE:

@@ -1,6 +1,7 @@
 """Rounds of loops that nobody marked: counts and periods, and how sure they are."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -93,15 +94,25 @@ def test_ops_of_a_round_are_not_taken_for_rounds(leaves: int) -> None:
     assert found.duration_ps[0] == period * US
 
 
-@pytest.mark.parametrize("function", ["tanh", "train_step"])
-def test_ops_one_by_one_are_a_step_from_read_to_read(function: str) -> None:
-    """A function of the program's is a step, however seldom its result is read."""
+@pytest.mark.parametrize(
+    ("made", "is_op"),
+    [
+        (lambda at: jit("tanh", [at], 10), True),
+        (lambda at: jit("train_step", [at], 10), False),
+        (lambda at: [Event("EagerLocalExecute: Tanh", at, 10)], True),
+        (lambda at: [Event(f"EagerLocalExecute: Op{n}", at + n, 1) for n in range(10)], False),
+    ],
+    ids=["jax op", "jax function", "tensorflow op", "many ops"],
+)
+def test_ops_one_by_one_are_a_step_from_read_to_read(
+    made: Callable[[float], list[Event]], is_op: bool
+) -> None:
+    """What may be a step by itself is one, however seldom its result is read."""
     starts, between = every(1_000, 8), 40
-    ops = [at + 20 * nth for at in starts for nth in range(between)]
+    ops = [event for at in starts for nth in range(between) for event in made(at + 20 * nth)]
     read = [Event("reads of results", at + 900, 0) for at in starts]
     reads = plane(RECORDING, line("reads of results", *read))
-    found = steps_of(recorded(*jit(function, ops, 10), planes=[reads]))
-    is_op = function == "tanh"
+    found = steps_of(recorded(*ops, planes=[reads]))
     assert len(found) == (7 if is_op else 8 * between)
     assert set(found.duration_ps[:-1] == 1_000 * US) == ({True} if is_op else {False})
 
