@@ -7,7 +7,6 @@ the loop all the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -16,13 +15,9 @@ from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.recording_gaps import crosses_gap
+from stepscope.tables.core.thresholds import LARGE_FRAC, PART_FRAC, SEVERAL
 from stepscope.tables.python.frames import OWN, frames
 from stepscope.tables.steps.attribution import found_steps
-
-# Of fewer steps nothing tells what is usual.
-_FEWEST_STEPS: Final = 6
-# A function has this share of the time between the steps, and next to none of the steps.
-_MOST_FRAC, _HARDLY_FRAC = 0.3, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,7 @@ def between_steps(host: Host) -> BetweenSteps | None:
     A step that is far longer than all others holds a usual step, and what else the loop did.
     """
     found = found_steps(host)
-    if found is None or int(found.kept.sum()) < _FEWEST_STEPS:
+    if found is None or int(found.kept.sum()) <= SEVERAL:
         return None
     kept = np.flatnonzero(found.kept)
     rows = np.arange(kept[0], kept[-1] + 1)
@@ -92,8 +87,8 @@ def _site(
         np.bincount(code, weights=covered(*spans, start, end), minlength=len(names))
         for spans in (between, steps)
     )
-    most = _MOST_FRAC * float((between[1] - between[0]).sum())
-    hardly = _HARDLY_FRAC * float((steps[1] - steps[0]).sum())
+    most = LARGE_FRAC * float((between[1] - between[0]).sum())
+    hardly = PART_FRAC * float((steps[1] - steps[0]).sum())
     time = np.where((time >= most) & (in_steps <= hardly), time, 0.0)
     if not time.any():
         return None
