@@ -98,7 +98,7 @@ def test_tables_are_printed_whole_at_a_readable_size(
 def test_on_a_phone_numbers_follow_the_name(page: Page, open_page: Opener) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     open_page("#/kernel_stats?run=gpu")
-    headings = page.get_by_role("grid").last.get_by_role("columnheader")
+    headings = page.get_by_role("grid", name="Kernels").get_by_role("columnheader")
     expect(headings.nth(0)).to_contain_text("Kernel")
     expect(headings.nth(1)).to_contain_text("time")
     headings.nth(0).scroll_into_view_if_needed()
