@@ -93,9 +93,10 @@ export function isShown(column: Column, view: GridView): boolean {
   return view.shown[column.meta.name] ?? !(column.meta.hidden || column.available === 0);
 }
 
-/** For a narrow window: the name, then what was measured, then the other texts. */
+/** For a narrow window: the first name, then what was measured, then the other texts. */
 export function numbersFirst(columns: readonly Column[]): readonly Column[] {
-  const rank = ({ meta, type }: Column) =>
-    meta.kind === "name" ? 0 : meta.kind === "rank" ? 3 : type === "number" ? 1 : 2;
+  const name = columns.find(({ meta }) => meta.kind === "name");
+  const rank = (column: Column) =>
+    column === name ? 0 : column.meta.kind === "rank" ? 3 : column.type === "number" ? 1 : 2;
   return [...columns].sort((a, b) => rank(a) - rank(b));
 }
