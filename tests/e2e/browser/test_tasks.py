@@ -153,7 +153,7 @@ class Person:
 def test_what_limits_me_and_what_do_i_do(open_page: Opener) -> None:
     page = open_page("#/?run=python")
     me = Person(page)
-    expect(page.locator("main h1")).to_contain_text(re.compile(r"\d+% of each 9\d\d\sµs step"))
+    expect(page.locator("main h1")).to_contain_text(re.compile(r"\d+\s% of each 9\d\d\sµs step"))
     fix = page.locator(".fix-first")
     expect(fix).to_contain_text(re.compile(r"(saves|could save) .*(ms|µs)"))
     expect(fix).to_be_in_viewport()
