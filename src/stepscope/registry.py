@@ -254,6 +254,8 @@ class ChangeClass:
         beside: The share that goes at most of what the part's neighbours may lose with it.
         gains: The share that goes at least of what the most is above the least: what lies beside
             the part always gets quicker with some changes.
+        overlaps: Whether the work stays and runs beside the rest of the step: no more than that
+            can hide it.
         experiment: The cheapest experiment that decides whether the change pays; ``{place}`` in it
             is the part's.
     """
@@ -262,6 +264,7 @@ class ChangeClass:
     assumption: str
     beside: float = 1.0
     gains: float = 0.0
+    overlaps: bool = False
     experiment: str = ""
 
 

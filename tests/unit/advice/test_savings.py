@@ -22,7 +22,9 @@ from stepscope.result import Finding, Result
 from tests.architecture.tree import ROOT
 from tests.unit.advice.test_largest_part import account, op, part, told
 
-REMOVED, MERGED, SHRUNK = (effects()[name] for name in ("removed", "merged", "shrunk"))
+REMOVED, MERGED, SHRUNK, OVERLAPPED = (
+    effects()[name] for name in ("removed", "merged", "shrunk", "overlapped")
+)
 
 
 def rule(change: ChangeClass | None = REMOVED, parts: tuple[str, ...] = ("python",)) -> Rule:
@@ -220,6 +222,21 @@ def test_what_a_function_calls_goes_with_it() -> None:
     rows = {row.function: row for row in of.part_list()}
     assert saving_of(of, rows["load"], REMOVED, 0.95).high_ms == pytest.approx(7.0)
     assert saving_of(of, rows["Model.__init__"], SHRUNK, 0.7).high_ms == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize(("waits_ms", "hides_ms"), [(8.0, 2.0), (2.0, 2.0), (5.0, 5.0)])
+def test_what_workers_make_is_hidden_by_no_more_than_the_rest(
+    waits_ms: float, hides_ms: float
+) -> None:
+    """A pool that works for 8 of 10 ms was said to save 8: it still works as long."""
+    of = steady(
+        in_function("result", waits_ms, "main", kind="library"),
+        in_function("matmul", 10.0 - waits_ms, "step"),
+    )
+    waiting = next(row for row in of.part_list() if row.function == "main")
+    found = saving_of(of, waiting, OVERLAPPED, 0.6)
+    assert found.high_ms == pytest.approx(hides_ms)
+    assert found.low_ms == pytest.approx(OVERLAPPED.least * hides_ms)
 
 
 def test_a_loop_of_a_compiled_program_takes_work_in_fewer_turns_too() -> None:

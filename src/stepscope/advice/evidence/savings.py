@@ -61,10 +61,12 @@ def saving_of(
         expected: Share that is expected to go.
     """
     alone, typical, most = played(part)
+    rest = account.step_time_ms - part.time_ms if change.overlaps else account.step_time_ms
+    alone, typical = min(alone, rest), min(typical, rest)
     low = change.least * typical
     most = alone + change.beside * max(most - alone, 0.0)
     most = max(most, _of_its_function(account, part))
-    high = max(upper_bound_ms(account, part, most), expected * alone)
+    high = max(min(upper_bound_ms(account, part, most), rest), expected * alone)
     low = min(low, high)
     low += change.gains * (high - low)
     return Saving(low, max(expected * alone, low), high)

@@ -135,7 +135,7 @@ def work_totals(
     """
     several = len(profile.hosts) > 1
     peaks = active_peaks(profile).peaks
-    names, types, places = ({}, {}, {})  # type: dict[str, int], dict[str, int], dict[str, int]
+    names, types, places = (dict[str, int]() for _ in range(3))
     parts: list[list[NDArray[Any]]] = []
     for host, spans in summed_hosts(profile):
         events = _events(host, side)
@@ -380,8 +380,9 @@ def _lines(host: Host, side: WorkSide, events: _Events) -> _Labels:
     """Lines of the program: where an op was made, else what Python ran when it was launched."""
     first, pair = distinct_rows((events.op, events.hlo))
     sites = _sites(host, events, first)
-    texts = list(dict.fromkeys(sites))
-    code = np.asarray([texts.index(site) for site in sites], np.int64)[pair]
+    index: dict[str, int] = {}
+    code = np.asarray([index.setdefault(site, len(index)) for site in sites], np.int64)[pair]
+    texts = list(index)
     calls = _python_lines(host)
     if calls:
         entries: dict[str, int] = {}
