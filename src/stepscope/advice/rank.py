@@ -14,7 +14,7 @@ from stepscope.registry import POSSIBLE, SEVERITIES, RuleFacts
 from stepscope.result import Finding
 
 _IDLE = "idle-device"
-_OF_HOST = ("python", "library", "framework", "eager", "compile", "input", "wait")
+_OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
 # What voids other findings: a recording that is not whole, or mostly of the start.
 _INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
 # Shares of the step that a finding without a saving is ranked by.
@@ -78,7 +78,7 @@ def remedies_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         findings: In order, with the severity that is shown.
     """
     placed = list(findings)
-    for one in reversed(findings):
+    for one in findings:
         if not _has_no_remedy(one):
             continue
         at = next(at for at, other in enumerate(placed) if other is one)

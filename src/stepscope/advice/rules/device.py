@@ -83,7 +83,7 @@ def idle_device(results: Results) -> Answer:
         place = _place_of_part(meanwhile)
     elif own is not None:
         cause = "idle-host-ops"
-    elif causes and causes[0].cause == "wait":
+    if has_host and own is None and causes and causes[0].cause == "wait":
         cause = "idle-host-waits"
     return match(
         cause,
