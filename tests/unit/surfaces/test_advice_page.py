@@ -51,11 +51,11 @@ def test_work_alone_is_nothing_to_fix() -> None:
     part: dict[str, float | str] = {"part_ms": 1.0}
     work = replace(FINDING, severity="info", cause="part-op", title="Conv2D: 61 % of the step")
     work = replace(work, measured=part)
-    note = replace(work, cause="incomplete-profile", title="Incomplete recording: partial")
+    note = replace(work, cause="incomplete-profile", title="The recording is partial")
     note = replace(note, measured={})
     text = shown(Advice((work, replace(work, title="MatMul: 20 % of the step"), note), ()))
     parts = "Conv2D: 61 % of the step; MatMul: 20 % of the step."
-    assert f"Nothing to fix. {parts} Incomplete recording: partial." in " ".join(text.split())
+    assert f"Nothing to fix. {parts} The recording is partial." in " ".join(text.split())
     assert "→" not in text
 
 
