@@ -63,8 +63,8 @@ def test_the_time_is_in_sight_beside_the_name(open_page: Opener) -> None:
 def test_long_names_show_what_tells_them_apart(open_page: Opener) -> None:
     page = open_page("#/framework_op_stats?run=deep")
     grid = page.get_by_role("grid", name="Ops")
+    expect(grid.locator(".long-name")).to_have_count(LAYERS)
     names = grid.locator(".long-name").all_inner_texts()
-    assert len(names) == LAYERS
     shown = {name.replace("\n", "")[:12] for name in names}
     assert "…/layer_11/a" in shown
     assert len(shown) == LAYERS
