@@ -155,8 +155,8 @@ class Server:
         from stepscope.session.rules import import_diagnosis
 
         try:
-            self.workspace.load()
-            # The first page has the findings, and a browser takes a while to ask for it.
+            # The first page asks for this, and beside it for the findings.
+            self.workspace.load().run_without_findings("overview_page")
             import_diagnosis()
         except StepscopeError:
             pass  # the page asks again and shows the reason
