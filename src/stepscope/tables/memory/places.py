@@ -14,7 +14,7 @@ from stepscope.tables.core.op_scopes import alike
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.memory.allocations import AllocationLabels, Allocations, allocations
 from stepscope.tables.ops.module_tree import has_modules, module_calls, module_lines
-from stepscope.tables.python.frames import names_of, own_calls_at
+from stepscope.tables.python.frames import own_places_on
 
 HolderKind = Literal["op", "region", "type", "module", "line"]
 HOLDER_KINDS: Final[tuple[HolderKind, ...]] = get_args(HolderKind)
@@ -107,17 +107,7 @@ def _lines(host: Host) -> AllocationLabels | None:
     texts: dict[str, int] = {}
 
     def around(thread: int, times: I64) -> I64:
-        code = np.full(len(times), -1, np.int64)
-        for row in lines[thread]:
-            here = own_calls_at(host, row, times)
-            used, dense = np.unique(here, return_inverse=True)
-            known = names_of(host, used[used >= 0])
-            named = [
-                texts.setdefault(known[one].place, len(texts)) if one >= 0 else -1
-                for one in used.tolist()
-            ]
-            code = np.where(here >= 0, np.asarray(named, np.int64)[dense.ravel()], code)
-        return code
+        return own_places_on(host, lines[thread], texts, lambda name: name.place)(times)
 
     return _split_by_thread(host, texts, lines, around)
 

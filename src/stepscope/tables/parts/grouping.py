@@ -84,7 +84,7 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     scopes = _scopes(ops)
     time: dict[_Path, int] = {}
     direct = time_by(lambda one: scopes[id(one)], ops)
-    # Of this, several ops that are one row, which may lie deeper.
+    # Rows that stand for several ops have their common scope: each op may lie deeper.
     merged = time_by(lambda one: scopes[id(one)], (one for one in ops if one.others))
     least = _least(ops, whole)
     for one in ops:

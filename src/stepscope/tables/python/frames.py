@@ -8,6 +8,7 @@ and our tracer on planes of their own, with the file's path.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -198,10 +199,10 @@ class Frames:
         return same
 
     def running(self, begin_ps: I64, end_ps: I64) -> I64:
-        """What runs in each of these spans: what a look in it or around it saw; -1 unknown."""
+        """The call in each of these spans; of samples, one seen in or around it; -1 for none."""
         if not self.is_sampled:
             return self.moments.at((begin_ps + end_ps) // 2)
-        # What was seen before a span may have ended before it, too.
+        # A call that was last seen before the span may have ended before it.
         call, _look = self.first_seen(begin_ps, end_ps)
         return np.where(call >= 0, call, self.seen_around(begin_ps, end_ps))
 
@@ -358,6 +359,34 @@ def own_calls_at(host: Host, row: int, times: I64) -> I64:
         own[here] = np.where(is_theirs[here], here, above)
     found = np.append(own, -1)[innermost(start, length).at(times)]
     at: I64 = np.append(meta, -1)[found]
+    return at
+
+
+def own_places_on(
+    host: Host, lines: Iterable[int], texts: dict[str, int], text_of: Callable[[Name], str]
+) -> Callable[[I64], I64]:
+    """What gives the program's innermost call on a thread at some times, as a code; -1 for none.
+
+    Args:
+        host: Whose.
+        lines: Rows of the thread's lines.
+        texts: Codes by what calls are named; those of new names are added.
+        text_of: How a call is named.
+    """
+
+    def at(times: I64) -> I64:
+        code = np.full(len(times), -1, np.int64)
+        for line in lines:
+            here = own_calls_at(host, line, times)
+            used, dense = np.unique(here, return_inverse=True)
+            known = names_of(host, used[used >= 0])
+            named = [
+                texts.setdefault(text_of(known[one]), len(texts)) if one in known else -1
+                for one in used.tolist()
+            ]
+            code = np.where(here >= 0, np.asarray(named, np.int64)[dense.ravel()], code)
+        return code
+
     return at
 
 

@@ -32,7 +32,7 @@ from stepscope.tables.ops.hlo_totals import total
 from stepscope.tables.ops.layers import has_scopes
 from stepscope.tables.ops.module_tree import has_modules, module_calls, module_lines, module_tree
 from stepscope.tables.ops.roofline import rates_of
-from stepscope.tables.python.frames import names_of, own_calls_at
+from stepscope.tables.python.frames import own_places_on
 from stepscope.tables.steps.time_base import mean_steps, summed_hosts
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.torch.launches import launched
@@ -270,7 +270,7 @@ def _costs(
         return nothing, nothing, nothing
     select = np.ones(len(level), bool) if spans is None else spans.hold(level.start_ps)
     sums = total(level, select)
-    # What only encloses other ops has their costs once more.
+    # An op that only encloses others repeats their costs.
     own = np.where(sums.is_innermost & (sums.self_ps > 0), sums.self_ps, np.nan)
     per_ps = sums.model_flops / own, sums.bytes / own
     reached = np.where(np.isnan(own), np.nan, rates_of(sums, peaks).efficiency_frac)
@@ -386,7 +386,12 @@ def _lines(host: Host, side: WorkSide, events: _Events) -> _Labels:
     calls = _python_lines(host)
     if calls:
         entries: dict[str, int] = {}
-        around = {thread: _own_calls(host, rows, entries) for thread, rows in calls.items()}
+        around = {
+            thread: own_places_on(
+                host, rows, entries, lambda name: _place(name.file, name.line, name.function)
+            )
+            for thread, rows in calls.items()
+        }
         open_ = np.asarray([not text for text in texts], bool)[code]
         thread, when = _begun(host, side, events)
         found = _called(host, thread, when, around)
@@ -435,27 +440,6 @@ def _python_lines(host: Host) -> dict[int, list[int]]:
     for row in rows:
         found.setdefault(host.space.lines[row].id, []).append(row)
     return found
-
-
-def _own_calls(host: Host, rows: list[int], texts: dict[str, int]) -> Callable[[I64], I64]:
-    """The program's innermost call on a thread at each time, as a code of ``texts``; -1 none."""
-
-    def around(times: I64) -> I64:
-        code = np.full(len(times), -1, np.int64)
-        for row in rows:
-            here = own_calls_at(host, row, times)
-            used, dense = np.unique(here, return_inverse=True)
-            known = names_of(host, used[used >= 0])
-            named = [
-                texts.setdefault(_place(name.file, name.line, name.function), len(texts))
-                if (name := known.get(one)) is not None
-                else -1
-                for one in used.tolist()
-            ]
-            code = np.where(here >= 0, np.asarray(named, np.int64)[dense.ravel()], code)
-        return code
-
-    return around
 
 
 def _called(host: Host, thread: I64, when: I64, around: Mapping[int, Callable[[I64], I64]]) -> I64:
