@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.recorders.python_calls import CodeFilter, PythonCalls, pair
+from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from tests.profiles import parse
 
 BEGIN, END = 0, 1000
@@ -298,6 +299,25 @@ def test_nothing_is_heard_after_the_end() -> None:
     made.drop()
     loop(2)
     assert collected(made).events == 0
+    assert sys.getprofile() is None
+
+
+@pytest.mark.skipif(hasattr(sys, "monitoring"), reason="its tool ends on any thread")
+def test_a_hook_takes_itself_off_when_the_interpreter_has_cleared_its_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from stepscope.capture.call_tracer import setprofile
+
+    made = recorder()
+    keeper = threading.Thread(target=made.collect, name=f"{THREAD_PREFIX}keeper")
+    keeper.start()
+    keeper.join()
+    with monkeypatch.context() as ending:
+        for name in [name for name in vars(setprofile) if not name.startswith("__")]:
+            ending.setattr(setprofile, name, None)
+        at = time.monotonic()
+        while sys.getprofile() is not None and time.monotonic() < at + 5:
+            loop(1)
     assert sys.getprofile() is None
 
 

@@ -34,12 +34,18 @@ def _is_ours() -> bool:
     return threading.current_thread().name.startswith(THREAD_PREFIX)
 
 
-def _take_off(hook: Callable[..., object]) -> None:
+# This thread's hook, and that of threads to come: as a pair of how to ask and how to set.
+_PLACES: Final = (
+    (sys.getprofile, sys.setprofile),
+    (threading.getprofile, threading.setprofile),
+)
+
+
+def _take_off(hook: Callable[..., object], places: Any = _PLACES) -> None:
     """Take a hook off the calling thread, and off those to come."""
-    if sys.getprofile() is hook:
-        sys.setprofile(None)
-    if threading.getprofile() is hook:
-        threading.setprofile(None)
+    for installed, install in places:
+        if installed() is hook:
+            install(None)
 
 
 class SetProfile:
@@ -52,10 +58,10 @@ class SetProfile:
     """
 
     def __init__(self, log: Log, admits: Callable[[CodeType], bool], *, with_lines: bool) -> None:
-        self._hook = self._made(log, admits, with_lines)
-        self._is_installed = False
         # Since when it is off; 0 while it is on.
         self._off_since: list[int] = [0]
+        self._hook = self._made(log, admits, with_lines)
+        self._is_installed = False
 
     def start(self) -> None:
         """Begin to hear, or go on; raises ``RuntimeError`` when another hook is set."""
@@ -90,7 +96,9 @@ class SetProfile:
         self, log: Log, admits: Callable[[CodeType], bool], with_lines: bool
     ) -> Callable[[FrameType, str, Any], None]:
         writers, writer, codes = log.writers, log.writer, log.codes
-        clock = time.perf_counter_ns
+        # A hook outlives this module's names: Python forgets them first when it ends.
+        clock, ident, grace_ns, nowhere = time.perf_counter_ns, get_ident, _GRACE_NS, NOWHERE
+        take_off, end_here, off_since = _take_off, sys.setprofile, self._off_since
         left_out: dict[int, CodeType] = {}
 
         def known(code: CodeType) -> bool:
@@ -104,20 +112,20 @@ class SetProfile:
                 sign = -1
             else:
                 return
-            off = self._off_since[0]
+            off = off_since[0]
             if off:
-                if clock() - off > _GRACE_NS:
-                    _take_off(hook)
+                if clock() - off > grace_ns:
+                    take_off(hook)
                 return
             code = frame.f_code
             number = id(code)
             if number not in codes and (number in left_out or not known(code)):
                 return
-            write = writers.get(get_ident())
+            write = writers.get(ident())
             if write is None:
                 write = writer()
-                if write is NOWHERE:
-                    sys.setprofile(None)
+                if write is nowhere:
+                    end_here(None)
             if sign > 0:
                 caller = frame.f_back if with_lines else None
                 write[2](caller.f_lasti if caller is not None else -1)
