@@ -14,15 +14,15 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Final
 
 from stepscope.capture import tracing
-from stepscope.capture.file.writer import Writer
+from stepscope.capture.file.writer import Ring, Writer
 from stepscope.capture.options import ProfilerOptions
-from stepscope.capture.recorder import Note
+from stepscope.capture.recorder import Note, Recorder
 from stepscope.capture.recorders import recorders
 from stepscope.capture.recording import Reason, Recording
 from stepscope.capture.result import Capture
@@ -31,7 +31,9 @@ from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.errors import CaptureError
 
 # Who takes precedence: a higher rank takes the profilers from a lower one.
-_RANK: Final = {"launcher": 0, "remote": 1, "person": 2}
+_RANK: Final = {"flight recorder": 0, "launcher": 1, "remote": 2, "person": 3}
+#: Recordings that go on once the one that took the profilers has ended.
+SET_ASIDE: Final = ("flight recorder", "launcher")
 _TURN_SECONDS: Final = 0.05
 _log: Final = logging.getLogger("stepscope")
 
@@ -77,17 +79,22 @@ def start(
     part: ChildFile | None = None,
     origin_ns: int = 0,
     around: Callable[[tracing.Emitter], tracing.Emitter] | None = None,
+    ring: Ring | None = None,
+    more: Sequence[Recorder] = (),
 ) -> Recording:
     """Start recording this process: all loaded frameworks, annotations, Python and the machine.
 
     Args:
         logdir: Where to write: a folder, or a URL that fsspec knows. None: a temporary folder.
         options: What to record.
-        owner: "person", "remote" (a capture from outside) or "launcher"; see ``_RANK``.
+        owner: "person", "remote" (a capture from outside), "launcher" or "flight recorder"; see
+            ``_RANK``.
         run: Name of the run; the local time by default.
         part: Set in a child process, whose recording becomes part of its parent's.
         origin_ns: Time zero of the file, ``time.time_ns()``; now by default.
         around: Makes the emitter that annotations go to of that of the recorders.
+        ring: Keeps the chunks instead of a file; only saved when asked to.
+        more: Recorders beside those of the list.
 
     Raises:
         CaptureError: A recording is already running. It continues, as does the program.
@@ -97,8 +104,8 @@ def start(
         _make_room(owner)
         try:
             place = tempfile.mkdtemp(prefix="stepscope-") if logdir is None else os.fspath(logdir)
-            writer = Writer.open(place, run, part.stem if part else None)
-            recording = Recording(writer, chosen, owner, recorders(), on_finish=_over)
+            writer = ring or Writer.open(place, run, part.stem if part else None)
+            recording = Recording(writer, chosen, owner, [*recorders(), *more], on_finish=_over)
             recording.around, recording.origin_ns = around, origin_ns
             if part is not None:
                 recording.suffix, recording.origin_ns = part.suffix, part.origin_ns
@@ -219,7 +226,7 @@ def _make_room(owner: str) -> None:
             hint="Stop that recording first (stepscope.stop()), or wait for its end.",
             slug="capture-busy",
         )
-    if running.owner == "launcher":
+    if running.owner in SET_ASIDE:
         _set_paused(running, True, "Stepscope")
         _here.aside = running
     else:
@@ -305,7 +312,10 @@ def _unwatch() -> None:
 
 def _finish_all(reason: Reason) -> None:
     for recording in (_here.active, _here.aside):
-        if recording is not None and recording.finish(reason) is None:
+        if recording is None:
+            continue
+        is_file = not isinstance(recording.writer, Ring)
+        if recording.finish(reason, save=is_file) is None and is_file:
             _log.warning(
                 "stepscope: the program is ending, and writing %s takes longer than %g s: the rest "
                 "is lost. A larger stop_seconds waits for it.",

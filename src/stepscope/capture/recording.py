@@ -23,7 +23,14 @@ from typing import Any, Final, Literal, TypeVar
 
 from stepscope.capture import step_clock, tracing
 from stepscope.capture.budget import Price, RecordingBudget, SessionLimit
-from stepscope.capture.file.assemble import PROFILE_OPTIONS, Assembly, Value, hostname, message
+from stepscope.capture.file.assemble import (
+    PROFILE_OPTIONS,
+    Assembly,
+    Pieces,
+    Value,
+    hostname,
+    message,
+)
 from stepscope.capture.file.compact import compact
 from stepscope.capture.file.logdir import host_name
 from stepscope.capture.file.recording_gaps import Gap, RecordingGaps
@@ -95,7 +102,7 @@ class Recording:
     Attributes:
         writer: Its file.
         options: What was asked for.
-        owner: Who started it: "person", "remote" or "launcher".
+        owner: Who started it: "person", "remote", "launcher" or "flight recorder".
         suffix: Appended to plane names, to distinguish a child process's from its parent's.
         origin_ns: Time zero of the file; now by default.
         notes: What a person should know.
@@ -146,6 +153,7 @@ class Recording:
         self._chunks = 0
         self._lost = 0
         self._gaps = RecordingGaps()
+        self._snapshots: list[Callable[[Pieces], None]] = []
         self._effective = b""
         self._plane_names: set[str] = set()
         self._capture: Capture | None = None
@@ -210,6 +218,15 @@ class Recording:
         while self._paused is not paused and not self.finished and time.monotonic() < deadline:
             run_waiting()
             time.sleep(0.002)
+
+    def snapshot(self, keep: Callable[[Pieces], None]) -> None:
+        """End the chunk soon, and go on; from any thread.
+
+        Args:
+            keep: Called by the keeper with what ends a file of the chunks so far. Must not raise.
+        """
+        self._snapshots.append(keep)
+        self._wake.put(None)
 
     def forked(self) -> None:
         """In a forked child: nothing waits for steps, recorders undo what they changed."""
@@ -298,6 +315,8 @@ class Recording:
             self._is_collected = self._is_finished = True
 
     def _tick(self) -> None:
+        while self._snapshots:
+            self._snapshot()
         wanted = self._pause_wanted
         if wanted is not None and wanted is not self._paused:
             if wanted:
@@ -328,6 +347,15 @@ class Recording:
             self._requests.append(("budget", True))
         elif not self._resting:
             self._pace()
+
+    def _snapshot(self) -> None:
+        if not self._paused:
+            self._cut()
+        planes = Assembly(self.origin_ns, self.suffix)
+        if self._gaps:
+            planes.add(self._gaps.plane())
+        tail = self._environment(time.time_ns(), planes)
+        self._snapshots.pop(0)([*tail.pieces(), *self._messages()])
 
     def _is_rest_over(self) -> bool:
         """Whether the next session may begin, and a step of the program's loop begins now."""
@@ -584,6 +612,7 @@ class Recording:
         planes = self._collect(restart, resting=resting)
         pieces = planes.pieces()
         self._append(pieces)
+        self._gaps.forget(self.writer.begin_ns)
         self._budget.chunk(self._total(), sum(map(len, pieces)))
         self._chunks += 1
         events = self._program_events() - before

@@ -229,6 +229,29 @@ def _marked(name: str, begin_ns: int, end_ns: int) -> None:
         follower(MARKER, name, begin_ns, end_ns)
 
 
+class SurestSteps:
+    """Tells the steps of the surest place that reports any, with the arguments of a follower."""
+
+    def __init__(self) -> None:
+        self.source = ""
+        self._which: object = object()
+        self._last_ns = 0
+
+    def is_new_place(self, source: str, which: object) -> bool:
+        """Whether this report is of a surer place: earlier reports were of the same steps."""
+        if source == self.source or not is_surer(source, self.source):
+            return False
+        self.source, self._which, self._last_ns = source, which, 0
+        return True
+
+    def begin_ns(self, source: str, which: object, begin_ns: int, end_ns: int) -> int:
+        """When the step began; 0 for a report of another place, and for a first one without."""
+        if source != self.source or (which != self._which and begin_ns == 0):
+            return 0
+        begin_ns, self._last_ns = begin_ns or self._last_ns, end_ns
+        return begin_ns
+
+
 class FirstSteps:
     """The first steps of a program, from the surest place that reports them."""
 

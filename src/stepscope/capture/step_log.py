@@ -67,8 +67,7 @@ class StepLogWriter:
         # Begin and end of each step, and the wait for input until then, all in ns.
         self._steps = array("q")
         self._values: list[tuple[int, str, Any]] = []
-        self._source, self._which = "", object()
-        self._last_ns = 0
+        self._surest = step_clock.SurestSteps()
         self._written = 0
         self._count = 0
         # The time of day and the clock of steps, at one moment.
@@ -108,14 +107,10 @@ class StepLogWriter:
 
     def _heard(self, source: str, which: object, begin_ns: int, end_ns: int) -> None:
         """Called on the program's thread at each step."""
-        if source != self._source or (which != self._which and begin_ns == 0):
-            if source == self._source or not step_clock.is_surer(source, self._source):
-                return
+        if self._surest.is_new_place(source, which):
             # Weaker places have told of the same steps.
             self._steps, self._count = array("q"), self._written
-            self._source, self._which, self._last_ns = source, which, 0
-        begin = begin_ns or self._last_ns
-        self._last_ns = end_ns
+        begin = self._surest.begin_ns(source, which, begin_ns, end_ns)
         if begin:
             self._count += 1
             wait_ns = step_clock.input_wait_ns()
@@ -158,7 +153,7 @@ class StepLogWriter:
         wall_ns, clock_ns = self._clocks
         chunk = {
             **self._head,
-            "source": self._source,
+            "source": self._surest.source,
             "first": self._written,
             "steps": len(table),
             "begin_ns": int(begin[0]) + wall_ns - clock_ns,

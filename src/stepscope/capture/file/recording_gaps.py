@@ -63,6 +63,11 @@ class RecordingGaps:
             self.found += [Gap(one, begin_ns, now_ns, reason, at_step) for one in recorders]
         self._paused_ns = 0
 
+    def forget(self, before_ns: int) -> None:
+        """Forget gaps that were over by then (since 1970)."""
+        if self.found and self.found[0].end_ns < before_ns:
+            self.found = [gap for gap in self.found if gap.end_ns >= before_ns]
+
     def missed_ns(self, *reasons: str) -> dict[str, int]:
         """How long each recorder recorded nothing, for these reasons or for any."""
         missed: dict[str, int] = defaultdict(int)

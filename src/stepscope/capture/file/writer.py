@@ -11,6 +11,8 @@ import contextlib
 import os
 import secrets
 import shutil
+import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +74,11 @@ class Writer:
     def place(self) -> str:
         """The final place of the recording."""
         return self.url or str(self.path)
+
+    @property
+    def begin_ns(self) -> int:
+        """When the oldest chunk that is kept begins, since 1970; 0: all are kept."""
+        return 0
 
     def append(self, pieces: Pieces) -> None:
         """Append a chunk, here or, if the disk refuses, elsewhere.
@@ -227,3 +234,54 @@ def _free_url(logdir: str, run: str, stem: str) -> tuple[str, str]:
 def _elsewhere(what: str, error: Exception, path: Path) -> Note:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return Note("kept-elsewhere", "error", f"{what} ({reason}): the recording is kept in {path}.")
+
+
+class Ring(Writer):
+    """The last chunks of a recording, in memory until they are saved.
+
+    Args:
+        logdir: Where they would go, for messages.
+        seconds: How far back chunks are kept.
+        max_bytes: Memory for them; the newest is kept in any case.
+    """
+
+    def __init__(self, logdir: str, seconds: float, max_bytes: int) -> None:
+        super().__init__(Path(logdir), "", "")
+        self._seconds, self._max_bytes = seconds, max_bytes
+        # What begins the file; then when each chunk ended, and its bytes.
+        self._head = b""
+        self._begin_ns = 0
+        self._chunks: deque[tuple[int, bytes]] = deque()
+
+    @property
+    def begin_ns(self) -> int:
+        """When the oldest chunk that is kept begins, since 1970."""
+        return self._begin_ns
+
+    def append(self, pieces: Pieces) -> None:
+        """Keep a chunk, and forget those that are too old or too many."""
+        data, now_ns = b"".join(pieces), time.time_ns()
+        if not self._head:
+            self._head, self._begin_ns = data, now_ns
+            return
+        self._chunks.append((now_ns, data))
+        self.size += len(data)
+        oldest_ns = now_ns - int(self._seconds * 1e9)
+        while len(self._chunks) > 1 and (
+            self.size > self._max_bytes or self._chunks[0][0] < oldest_ns
+        ):
+            self._begin_ns, forgotten = self._chunks.popleft()
+            self.size -= len(forgotten)
+
+    def save(self, file: Writer, tail: Pieces) -> None:
+        """Write what is kept into a file, with what ends it.
+
+        Raises:
+            OSError: There is no room for it anywhere.
+        """
+        file.append([self._head, *(data for _, data in self._chunks), *tail])
+
+    def discard(self) -> None:
+        """Forget everything."""
+        self._chunks.clear()
+        self.size = 0

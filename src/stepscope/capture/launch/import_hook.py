@@ -418,8 +418,11 @@ def install() -> None:
     sys.meta_path.insert(0, _Finder())
 
 
-def init(log: str | os.PathLike[str] | None = None) -> None:
-    """Prepare this process for recording, and log every step of it.
+def init(
+    log: str | os.PathLike[str] | None = None,
+    flight_recorder: str | os.PathLike[str] | None = None,
+) -> None:
+    """Prepare this process for recording, log every step of it, and keep its last seconds.
 
     Call it before the frameworks are imported or right after. Steps come from ``stepscope.step``,
     Keras, optimizers, compiled functions or data loaders: the surest source counts. Values of
@@ -427,10 +430,17 @@ def init(log: str | os.PathLike[str] | None = None) -> None:
 
     Args:
         log: File to append the step log to; None logs nothing.
+        flight_recorder: Folder or URL for recordings of the last half minute, which are written
+            for slow steps, uncaught exceptions, SIGUSR2 and ``stepscope dump``; None keeps nothing.
 
     Raises:
-        CaptureError: The file cannot be written, or there is a step log already.
+        CaptureError: The file cannot be written, this process is being recorded, or it has a step
+            log or a flight recorder already.
     """
     if log is not None:
         step_log.begin(log)
+    if flight_recorder is not None:
+        from stepscope.capture import flight_recorder as last_seconds
+
+        last_seconds.begin(flight_recorder)
     install()

@@ -64,7 +64,7 @@ class SessionDoor:
     def owner(self) -> str:
         """Who records now; "" for nobody, and for the launcher, which steps aside."""
         running = control.active()
-        if running is None or running.finished or running.owner == "launcher":
+        if running is None or running.finished or running.owner in control.SET_ASIDE:
             return ""
         return running.owner
 
