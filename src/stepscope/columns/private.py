@@ -51,17 +51,32 @@ _MOST_WORDS: Final = 3
 
 def is_private(stat: str) -> bool:
     """Whether the texts of a stat of this name tell of the machine or its owner."""
-    if not stat.lower().replace("_", "").replace(" ", "").endswith(_ENDINGS):
+    if not _joined(stat).endswith(_ENDINGS):
         return False
     words = [word.lower() for word in _WORDS.findall(stat)]
     return any("".join(words[-count:]) in _ENDINGS for count in range(1, _MOST_WORDS))
 
 
+def _joined(text: str) -> str:
+    return text.lower().replace("_", "").replace(" ", "")
+
+
+def _private_rows(stats: list[str]) -> Bool:
+    """Whether each of these names is private."""
+    private = np.zeros(len(stats), dtype=bool)
+    joined = _joined("\n".join(stats)).split("\n")  # all at once: few end like a private name
+    if len(joined) != len(stats):  # names of several lines
+        joined = [_joined(stat) for stat in stats]
+    ends = _ENDINGS
+    likely = [row for row, text in enumerate(joined) if text.endswith(ends)]
+    private[[row for row in likely if is_private(stats[row])]] = True
+    return private
+
+
 def without_private(space: Space) -> Space:
     """The space without what is private; the stats that held it have no value."""
     names_of = space.stat_metadata.name
-    by_name = {name: is_private(name) for name in dict.fromkeys(names_of)}
-    private = np.fromiter(map(by_name.__getitem__, names_of), bool, len(names_of))
+    private = _private_rows(names_of)
     plane_rows = _is_private_key(space.plane_stats, private) | _paths(space)
     columns = (space.event_stats, space.metadata_stats, space.plane_stats)
     erased = (

@@ -19,7 +19,7 @@ import pytest
 
 import stepscope
 from stepscope.analysis import TOOLS
-from stepscope.columns.private import is_private
+from stepscope.columns.private import _private_rows, is_private
 from stepscope.columns.space import Space
 from stepscope.formats.xspace.encode import encode
 from stepscope.session import Session
@@ -416,3 +416,10 @@ def _placed(event: Any) -> tuple[int, int, int, int]:
 )  # fmt: skip
 def test_names_of_stats_tell_what_is_private(stat: str, is_one: bool) -> None:
     assert is_private(stat) is is_one
+
+
+@pytest.mark.parametrize("more", [[], ["two\nlines"]], ids=["one line each", "several lines"])
+def test_private_names_are_found_among_many(more: list[str]) -> None:
+    stats = ["host_name", "Command Line", "user", "superuser", "shape", "envVars", *more, "user"]
+    assert _private_rows(stats).tolist() == [is_private(stat) for stat in stats]
+    assert _private_rows(stats)[[1, 2, -1]].all()

@@ -14,6 +14,7 @@ from stepscope.columns import space as columns
 from stepscope.errors import DecodeError
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.encode import encode
+from stepscope.limits import MAX_NAME_CHARS, cut_name
 from tests.oracle.protobuf_space import canonical
 from tests.profiles import Kind, host, line, plane, ref, space, u
 from tests.profiles.messages import XSpace
@@ -192,3 +193,15 @@ def test_a_file_beyond_two_gigabytes(tmp_path: Path) -> None:
     assert event_stats(found, 0) == [("s", "behind"), ("n", 5)]
     assert int(found.event_stats.value[0]) > 2**31
     assert found.plane_stats.kind.tolist() == [columns.KIND_BYTES]
+
+
+@pytest.mark.parametrize("far", [0, 2 << 20], ids=["near", "far apart"])
+def test_names_are_read_whole_whatever_they_hold_and_wherever_they_stand(far: int) -> None:
+    long = "x" * (MAX_NAME_CHARS + 1)
+    names = ["plain", "größe", "", "日本", "\x7f", *(f"n{i}" for i in range(1500))]
+    kinds = {"plain": Kind(metadata=b"\xff" * far)}
+    data = space(
+        host(line("a", *((name, i, 1) for i, name in enumerate([*names, long]))), kinds=kinds)
+    )
+    expected = {*names, cut_name(long.encode()).decode()}  # a map has no order
+    assert set(decode(data).event_metadata.name) == expected
