@@ -18,7 +18,7 @@ from stepscope.tables.account.account import account
 from stepscope.tables.account.between_steps import BetweenSteps, between_steps
 from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_starting
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.hlo.versions import versions_of
 from stepscope.tables.in_steps.host_activity import (
@@ -486,7 +486,7 @@ def collections_at(host: Host) -> tuple[CallSite, float] | None:
     if found is None or found.frames is None or found.line < 0:
         return None
     space, calls = host.space, found.frames
-    wanted = entries_named(host, lambda name: name.startswith(names.COLLECTION))
+    wanted = entries_starting(host, names.COLLECTION)
     thread = space.lines[int(space.lines_of(calls.rows[:1])[0])].id
     rows = np.concatenate(
         [

@@ -16,7 +16,7 @@ from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Finding, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.core.devices import Device, devices
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_called
 from stepscope.tables.core.profile import Host, Profile, build_together
 from stepscope.tables.core.thresholds import SOME_FRAC
 from stepscope.tables.device.events import DeviceEvents, device_events
@@ -383,7 +383,7 @@ def _python(profile: Profile, found: SessionSteps | None) -> str:
 
 def _is_memory_alone(host: Host) -> bool:
     """Whether a host's allocations were recorded and nothing that takes time, as in a snapshot."""
-    allocates = entries_named(host, names.MEMORY_EVENTS.__contains__).any()
+    allocates = entries_called(host, names.MEMORY_EVENTS).any()
     return bool(allocates) and not host.space.length_ps.any()
 
 

@@ -45,6 +45,8 @@ _THREADS_FROM_STATS: Final = 1 << 17
 _NARROWED_FROM_STATS: Final = 1 << 16
 # This many strings become objects as fast as they are compared in the file.
 _OBJECTS_UP_TO: Final = 1 << 10
+# From this byte on the length of a string goes on in the next one.
+_LONG: Final = 0x80
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -174,22 +176,15 @@ def _parse_float(text: str) -> float:
 
 def _intern(space: Space, rows: I64, kind: U8, raw: NDArray[np.integer[Any]]) -> StrColumn:
     codes = np.empty(len(rows), np.int32)
-    values: list[str] = []
     code_of: dict[str, int] = {}
-
-    def code(text: str) -> int:
-        found = code_of.setdefault(text, len(values))
-        if found == len(values):
-            values.append(text)
-        return found
-
     for one in distinct(kind).tolist():
         where = slice(None) if (kind == one).all() else np.flatnonzero(kind == one)
         if one == KIND_REF:
             # Rows of a table, which need no sort: it would take more memory than the column.
             texts = raw[where].view(np.int64) if raw.dtype == np.uint64 else raw[where]
             used, place = distinct_codes(texts)
-            table = [code(space.stat_metadata.name[row]) for row in used.tolist()]
+            known = space.stat_metadata.name
+            table = [code_of.setdefault(known[row], len(code_of)) for row in used.tolist()]
             code_at = np.array(table, np.int32)[place]
             codes[where] = code_at[texts]
             continue
@@ -198,9 +193,14 @@ def _intern(space: Space, rows: I64, kind: U8, raw: NDArray[np.integer[Any]]) ->
             equal = equal_texts(space.buffer, unique.view(np.int64))
             if equal is not None:
                 unique, inverse = unique[equal[0]], equal[1][inverse]
-        table = [code(_text(to_value(space, one, raw))) for raw in unique.tolist()]
+        said = (
+            read_strings(space, unique.tolist())
+            if one == KIND_STR
+            else [_text(to_value(space, one, raw)) for raw in unique.tolist()]
+        )
+        table = [code_of.setdefault(text, len(code_of)) for text in said]
         codes[where] = np.array(table, np.int32)[inverse]
-    return StrColumn(rows, codes, values)
+    return StrColumn(rows, codes, list(code_of))
 
 
 def _text(value: Value) -> str:
@@ -225,6 +225,22 @@ def read_bytes(space: Space, value: int) -> bytes:
 def read_string(space: Space, value: int) -> str:
     r"""The text of a ``KIND_STR`` stat; a byte that is not UTF-8 is shown as ``\xff``."""
     return text_of(read_bytes(space, value))
+
+
+def read_strings(space: Space, values: list[int]) -> list[str]:
+    """``read_string`` of many."""
+    buffer, texts = space.buffer, []
+    for at in values:
+        size = buffer[at]
+        if size >= _LONG:
+            texts.append(read_string(space, at))
+            continue
+        piece = buffer[at + 1 : at + 1 + size]
+        try:
+            texts.append(str(piece, "utf-8"))
+        except UnicodeDecodeError:
+            texts.append(text_of(bytes(piece)))
+    return texts
 
 
 def to_value(space: Space, kind: int, bits: int) -> Value:
@@ -306,7 +322,9 @@ def _pivot(
     space: Space, stats: Stats, stat_begin: I64, names: Sequence[str], first_owner: int = 0
 ) -> dict[str, StatColumn]:
     number = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    wanted = np.array([number.get(name, -1) for name in space.stat_metadata.name], np.int32)
+    wanted = np.full(len(space.stat_metadata), -1, np.int32)
+    for name, place_of_name in number.items():
+        wanted[space.stat_metadata.rows_by_name.get(name, [])] = place_of_name
     # Owners in shares, one per core: each share is counted, so that all know where to write.
     owners = len(stat_begin) - 1
     size = int(stat_begin[-1] - stat_begin[0])

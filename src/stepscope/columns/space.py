@@ -89,8 +89,25 @@ class Events:
         return len(self.metadata)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class EventMetadata:
+class _Named:
+    """Entries of a plane's map with an id and a name."""
+
+    name: list[str]
+
+    @cached_property
+    def rows_by_name(self) -> dict[str, list[int]]:
+        """The rows of each name: planes give equal names different rows."""
+        found: dict[str, list[int]] = {}
+        for row, name in enumerate(self.name):
+            if name in found:
+                found[name].append(row)
+            else:
+                found[name] = [row]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class EventMetadata(_Named):
     """XEventMetadata of all planes, plane after plane, in file order.
 
     Entries that events refer to but the file lacks are added at the end, with ``present`` False.
@@ -120,8 +137,8 @@ class EventMetadata:
         return len(self.id)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class StatMetadata:
+@dataclass(frozen=True, eq=False)
+class StatMetadata(_Named):
     """XStatMetadata of all planes; same conventions as ``EventMetadata``."""
 
     plane: I32

@@ -17,7 +17,7 @@ from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.session.decoded_run import DecodedRun
 from stepscope.store import Found, Run
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_named, entries_starting
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import host_names
 from stepscope.tables.steps.recorder_work import is_recorder_frame, is_recorder_work
@@ -129,7 +129,7 @@ def _is_empty(host: Host) -> bool:
     starts = space.events.start_ps
     at = np.searchsorted(begins, starts, side="right") - 1
     nothing = (at >= 0) & (starts <= np.append(ends, 0)[at])
-    of_window = entries_named(host, lambda name: name.startswith(_OF_WINDOW))
+    of_window = entries_starting(host, *_OF_WINDOW)
     nothing |= of_window[space.events.metadata]
     if len(begins):
         until = starts + space.length_ps

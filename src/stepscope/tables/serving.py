@@ -17,7 +17,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of
-from stepscope.tables.core.presence import any_event, entries_named
+from stepscope.tables.core.presence import any_event, entries_called
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
@@ -132,7 +132,7 @@ def serving(host: Host) -> Serving | None:
 
 def has_serving(host: Host) -> bool:
     """Whether a server's event was recorded."""
-    entries = entries_named(host, (*names.REQUEST_EVENTS, *names.BATCH_EVENTS).__contains__)
+    entries = entries_called(host, (*names.REQUEST_EVENTS, *names.BATCH_EVENTS))
     return any_event(host, _server_lines(host), entries=entries, timed=False)
 
 

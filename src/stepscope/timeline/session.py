@@ -15,7 +15,7 @@ from stepscope.columns import count_of
 from stepscope.columns.space import I32, Line
 from stepscope.schema import names
 from stepscope.tables.core.planes import DEVICE_KINDS, LineKind, PlaneKind, planes
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_starting
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.host.events import timed_events
 from stepscope.timeline.axis import axis_of
@@ -164,7 +164,7 @@ def _sections(
     """Devices first, then the host's threads, then Python's calls; ``more`` names its plane."""
     space, kinds = host.space, planes(host).plane_kind
     groups: dict[tuple[int, SectionKind, str], list[Track]] = {}
-    is_call = entries_named(host, lambda name: name.startswith(names.PYTHON_CALL_MARK))
+    is_call = entries_starting(host, names.PYTHON_CALL_MARK)
     by_plane = [*((space.lines[track.line].plane, track) for track in recorded), *more]
     for plane, track in by_plane:
         kind: SectionKind

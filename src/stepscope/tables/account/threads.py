@@ -12,7 +12,7 @@ from stepscope.columns.space import I64, Bool, Line
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_called
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import (
     DEEPEST,
@@ -214,7 +214,7 @@ def _processor_time(host: Host, thread: int, start: I64, end: I64) -> tuple[floa
     The first is None where it was not recorded.
     """
     space = host.space
-    is_python = entries_named(host, names.IN_PYTHON.__eq__)
+    is_python = entries_called(host, (names.IN_PYTHON,))
     lines = [
         line for line in space.lines if space.planes[line.plane].name == names.PYTHON_THREADS_PLANE
     ]

@@ -16,7 +16,7 @@ from stepscope.columns import distinct, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows, split
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_called
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import Ints
 from stepscope.tables.host.events import on_host_threads, timed_rows
@@ -86,7 +86,7 @@ def _busy_ps(start: I64, end: I64, host: I64) -> int:
 
 def _messages(host: Host, index: int) -> I64:
     """Source, destination, bytes, latency, end and host of each message, as rows of a matrix."""
-    rows = timed_rows(host, entries_named(host, lambda name: name == names.DCN_RECEIVE))
+    rows = timed_rows(host, entries_called(host, (names.DCN_RECEIVE,)))
     rows = rows[on_host_threads(host)[rows]] if len(rows) else rows
     if not len(rows):
         return np.zeros((6, 0), dtype=np.int64)

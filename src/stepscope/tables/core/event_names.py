@@ -11,6 +11,9 @@ from stepscope.tables.core.profile import Host, derived
 @derived
 def name_codes(host: Host) -> I32:
     """Per row of ``Space.event_metadata``, a number that rows of the same name share."""
-    codes: dict[str, int] = {}
-    found = [codes.setdefault(name, len(codes)) for name in host.space.event_metadata.name]
-    return np.asarray(found, dtype=np.int32)
+    metadata = host.space.event_metadata
+    found = np.arange(len(metadata), dtype=np.int32)
+    for rows in metadata.rows_by_name.values():
+        if len(rows) > 1:
+            found[rows] = rows[0]
+    return found

@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 _TF_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _TF_TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
+_TF_OP = re.compile(rf"({_TF_NAME.pattern}):({_TF_TYPE.pattern})")
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(\[.*\])?", re.DOTALL)
 _SUFFIX = re.compile(r"_\d+$")
 # Backends of torch.distributed that leave their mark on threads of the host: "gloo:all_reduce".
 _HOST_COLLECTIVE = re.compile(r"(gloo|mpi|ucc)[:/](\w+)")
+# What a colon follows that is no op of TensorFlow's.
+_OTHER_NAMES = frozenset({"Iterator", "gloo", "mpi", "ucc"})
 _MEMCPY = (
     ("MEMCPYHTOD", "MemcpyHToD"),
     ("MEMCPYDTOH", "MemcpyDToH"),
@@ -49,6 +52,9 @@ class OpName(NamedTuple):
 @lru_cache(maxsize=200_000)
 def parse_op_name(full: str) -> OpName:
     """The op an event or stat text names; category UNKNOWN when it names none."""
+    usual = _TF_OP.fullmatch(full)
+    if usual is not None and usual[1] not in _OTHER_NAMES:
+        return OpName(OpCategory.TENSORFLOW, usual[1], usual[2])
     name, colon, type_ = full.partition(":")
     if not colon:
         upper = full[:10].upper()
@@ -60,8 +66,6 @@ def parse_op_name(full: str) -> OpName:
         return OpName(OpCategory.JAX, f"{met[1]}/{met[2]}", met[2])
     if name == "Iterator":
         return OpName(OpCategory.TF_DATA, full, "Dataset")
-    if _TF_NAME.fullmatch(name) and _TF_TYPE.fullmatch(type_):
-        return OpName(OpCategory.TENSORFLOW, name, type_)
     jax_type = type_ or _SUFFIX.sub("", name.rpartition("/")[2])
     if _JAX_TYPE.fullmatch(jax_type):
         return OpName(OpCategory.JAX, name, jax_type.partition("[")[0])

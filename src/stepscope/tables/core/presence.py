@@ -105,21 +105,40 @@ class Stretch:
         return np.arange(self._begin, self._end, dtype=np.int64)
 
 
-@derived
 def stat_rows(host: Host) -> dict[str, list[int]]:
     """Rows in ``Space.stat_metadata`` by name: planes give equal names different rows.
 
     What is not among them, no event has as a stat.
     """
-    found: dict[str, list[int]] = {}
-    for row, name in enumerate(host.space.stat_metadata.name):
-        found.setdefault(name, []).append(row)
-    return found
+    return host.space.stat_metadata.rows_by_name
 
 
 def entries_named(host: Host, wanted: Callable[[str], bool]) -> Bool:
     """The rows of ``Space.event_metadata`` whose name is wanted, as a mask."""
     return np.asarray([wanted(name) for name in host.space.event_metadata.name], dtype=bool)
+
+
+def entries_called(host: Host, names: Iterable[str]) -> Bool:
+    """The rows of ``Space.event_metadata`` with one of these names, as a mask."""
+    metadata = host.space.event_metadata
+    mask = np.zeros(len(metadata), dtype=bool)
+    mask[[row for name in names for row in metadata.rows_by_name.get(name, ())]] = True
+    return mask
+
+
+def entries_starting(host: Host, *prefixes: str) -> Bool:
+    """The rows of ``Space.event_metadata`` whose name starts with one of these, as a mask."""
+    listed = _names_in_lines(host)
+    likely = tuple(prefix for prefix in prefixes if f"\n{prefix}" in listed)
+    if not likely:
+        return np.zeros(len(host.space.event_metadata), dtype=bool)
+    return entries_named(host, lambda name: name.startswith(likely))
+
+
+@derived
+def _names_in_lines(host: Host) -> str:
+    """All event names, each after a line break: one look finds what no name starts with."""
+    return "\n".join(["", *host.space.event_metadata.name])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -102,8 +102,10 @@ def wait_of(name: str) -> Wait | None:
 
 
 def _is(wait: Wait, name: str, lower: str) -> bool:
-    has_word = any(word in lower for word in _WORDS[wait])
-    return has_word and _BY_NAME[wait].search(name) is not None
+    for word in _WORDS[wait]:
+        if word in lower:
+            return _BY_NAME[wait].search(name) is not None
+    return False
 
 
 def waits_for_device(file: str, function: str) -> bool:

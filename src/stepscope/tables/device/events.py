@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,8 +108,7 @@ class DeviceEvents:
         return end
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(NamedTuple):
     """Everything that decides what a device event is; events that share it are alike."""
 
     name: str
@@ -333,8 +332,7 @@ def _launches(host: Host, correlation: I64) -> tuple[list[str], I64]:
     return space.event_metadata.name, found
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
+class _Facts(NamedTuple):
     """What a source turned out to be."""
 
     op: OpName

@@ -121,7 +121,6 @@ def host_names(host: Host) -> HostNames:
     count = len(space.event_metadata)
     op = np.full(count, -1, dtype=np.int32)
     work = np.zeros(count, dtype=np.uint8)
-    ops: list[OpName] = []
     has_gpu = PlaneKind.GPU in kinds
     # Of ranges that the program names, what was recorded in them tells what ran: where the host's
     # ops are the work, the Python between them is not. Without any op the ranges are what is known.
@@ -134,11 +133,11 @@ def host_names(host: Host) -> HostNames:
     for shape in distinct(shapes.of_entry[rows]).tolist():
         work_of_shape[shape] = work_of_name(shapes.texts[shape], has_gpu=has_gpu)
     work[rows] = work_of_shape[shapes.of_entry[rows]]
-    for row in rows.tolist():
-        parsed = parse_op_name(metadata.name[row])
-        if parsed.category is not OpCategory.UNKNOWN:
-            op[row] = len(ops)
-            ops.append(parsed)
+    unknown = OpCategory.UNKNOWN
+    parsed = [parse_op_name(metadata.name[row]) for row in rows.tolist()]
+    is_op = np.asarray([one.category is not unknown for one in parsed], dtype=bool)
+    ops = [one for one in parsed if one.category is not unknown]
+    op[rows[is_op]] = np.arange(len(ops))
     if ops and marks_ranges:
         alone = rows[(work[rows] == Work.HOST_COMPUTE) & (op[rows] < 0)].tolist()
         work[[row for row in alone if region_name(metadata.name[row])]] = Work.NOTHING

@@ -27,7 +27,7 @@ from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, OpName
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import any_event, entries_named, entries_shaped
+from stepscope.tables.core.presence import any_event, entries_called, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import StatTexts, event_stats
 from stepscope.tables.host.events import (
@@ -106,7 +106,7 @@ def _has_named_input(host: Host) -> bool:
     threads = host_thread_rows(host).tolist()
     op_of_entry, ops = named_ops(host)
     brings = np.asarray([category_of(op) is not None for op in ops] + [False])
-    ran = brings[op_of_entry] & ~entries_named(host, names.MEMORY_EVENTS.__contains__)
+    ran = brings[op_of_entry] & ~entries_called(host, names.MEMORY_EVENTS)
     loads = entries_shaped(host, lambda name: _span_category(name) == OTHER)
     in_pipeline = entries_shaped(host, lambda name: _span_category(name) is not None)
     pipeline = [row for row in threads if is_tf_data_thread(host.space.lines[row].name)]

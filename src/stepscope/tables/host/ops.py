@@ -20,7 +20,7 @@ from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, OpName, parse_op_name
 from stepscope.tables.core.planes import LineKind, planes
-from stepscope.tables.core.presence import Stretch, any_stretch, entries_named, stat_rows
+from stepscope.tables.core.presence import Stretch, any_stretch, entries_called, stat_rows
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import StatTexts, event_stats
 from stepscope.tables.hlo.modules import hlo_modules
@@ -85,7 +85,7 @@ def named_ops(host: Host) -> tuple[I32, list[OpName]]:
 
 
 def _memory_entries(host: Host) -> Bool:
-    return entries_named(host, names.MEMORY_EVENTS.__contains__)
+    return entries_called(host, names.MEMORY_EVENTS)
 
 
 # Stats that name an op where the event's name does not.
@@ -100,10 +100,10 @@ class _OpIndex:
         self._index: dict[str, int] = {}
 
     def code(self, op: OpName) -> int:
-        if op.name not in self._index:
-            self._index[op.name] = len(self.ops)
+        code = self._index.setdefault(op.name, len(self.ops))
+        if code == len(self.ops):
             self.ops.append(op)
-        return self._index[op.name]
+        return code
 
 
 @derived

@@ -12,7 +12,7 @@ from stepscope.columns import distinct, rows_of, stats_by_name
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
-from stepscope.tables.core.presence import entries_shaped
+from stepscope.tables.core.presence import entries_shaped, entries_starting
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.steps.attribution import steps
@@ -146,7 +146,7 @@ def _has_several_losses(host: Host) -> bool:
 
 
 def _is_torch(host: Host) -> bool:
-    return any(name.startswith("aten") for name in host.space.event_metadata.name)
+    return bool(entries_starting(host, "aten").any())
 
 
 def _extents(host: Host, op: re.Pattern[str], extent: re.Pattern[str]) -> Counter[int]:

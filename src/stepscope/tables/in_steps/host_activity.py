@@ -15,7 +15,7 @@ from stepscope.columns import distinct, nest, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named, entries_shaped
+from stepscope.tables.core.presence import entries_shaped, entries_starting
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
@@ -340,7 +340,7 @@ def side_work(host: Host) -> tuple[SideWork, ...]:
 def _garbage(host: Host, time: HostTime) -> tuple[SideWork, ...]:
     """Python's collections of garbage, on any thread of the program: all of them wait."""
     space = host.space
-    wanted = entries_named(host, lambda name: name.startswith(names.COLLECTION))
+    wanted = entries_starting(host, names.COLLECTION)
     rows = timed_rows(host, wanted)
     ours = np.asarray([line.name.startswith(_OUR_THREADS) for line in space.lines] or [False])
     rows = rows[~ours[space.lines_of(rows)]]

@@ -190,14 +190,12 @@ def _device_counts(host: Host, found: DeviceEvents, size: int) -> tuple[I64, I64
     keys = (found.op.astype(np.int64), found.program, found.unit, kernel)
     first, code = distinct_rows(keys)
     counts = np.bincount(code)
-    per_program: dict[tuple[int, int], int] = {}
-    for (op, program, _unit, _kernel), count in zip(
-        np.stack(keys)[:, first].T.tolist(), counts.tolist(), strict=True
-    ):
-        per_program[op, program] = max(per_program.get((op, program), 0), count)
-    for (op, _program), count in per_program.items():
-        occurrences[op] = max(int(occurrences[op]), count)
-        executions[op] += count
+    one, pair = distinct_rows((found.op[first], found.program[first]))
+    per_program = np.zeros(len(one), dtype=np.int64)
+    np.maximum.at(per_program, pair, counts)
+    op = found.op[first[one]]
+    np.maximum.at(occurrences, op, per_program)
+    np.add.at(executions, op, per_program)
     return occurrences, executions
 
 
@@ -280,6 +278,8 @@ def _known_sum(key: np.ndarray, value: np.ndarray, size: int) -> F64:
 
 def merge_totals(parts: list[OpTotals]) -> OpTotals:
     """Totals of several hosts (or of several ops given one name) as one, by op name."""
+    if len(parts) == 1 and len(set(parts[0].name)) == len(parts[0]):
+        return parts[0]
     index: dict[str, int] = {}
     types: list[str] = []
     for part in parts:

@@ -15,7 +15,7 @@ from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import entries_named, entries_shaped
+from stepscope.tables.core.presence import entries_called, entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import DeviceEvents, device_events
@@ -179,9 +179,9 @@ def _starts_work(host: Host) -> Bool:
     Recorders number every call of a runtime's interface, also those that only wait, ask or
     allocate. Old recordings name a launch after its kernel, which is no such call.
     """
-    names_ = host.space.event_metadata.name
-    starts = [not _API.match(name) or bool(_STARTS_WORK.search(name)) for name in names_]
-    return np.asarray(starts or [False], dtype=bool)
+    return entries_shaped(
+        host, lambda name: not _API.match(name) or bool(_STARTS_WORK.search(name))
+    )
 
 
 def _runs_a_kernel(host: Host, found: DeviceEvents) -> Bool:
@@ -193,7 +193,7 @@ def _runs_a_kernel(host: Host, found: DeviceEvents) -> Bool:
     """
     names_ = host.space.event_metadata.name
     kernels = {names_[one] for one in distinct(host.space.events.metadata[found.rows]).tolist()}
-    return entries_named(host, lambda name: "Launch" in name or name in kernels)
+    return entries_shaped(host, lambda name: "Launch" in name) | entries_called(host, kernels)
 
 
 def _launches(host: Host) -> list[Diagnostic]:

@@ -230,8 +230,11 @@ def _framework(host: Host) -> str:
 
 def _is_training(host: Host) -> bool | None:
     op_names = [op.name for op in host_ops(host).ops] + [op.name for op in device_events(host).ops]
-    if any(_TRAINING.search(name) for name in op_names):
-        return True
+    listed = "\n".join(op_names)
+    words = [text for word in _TRAINING_WORDS if (text := word.decode()) in listed]
+    for name in op_names if words else ():
+        if any(word in name for word in words) and _TRAINING.search(name):
+            return True
     for module in hlo_modules(host).mentioning(_TRAINING_WORDS):
         if any(_TRAINING.search(one.op_name) for one in module.instructions.values()):
             return True
@@ -245,5 +248,6 @@ def says_layers(op_names: list[str]) -> bool:
 
     Those of ops that Python dispatches one by one say no more than their type.
     """
-    functions = {told[0] for name in op_names if (told := _FUNCTION.match(name))}
+    jitted = [name for name in op_names if name.startswith(("jit(", "pjit("))]
+    functions = {told[0] for name in jitted if (told := _FUNCTION.match(name))}
     return any("/" in name for name in op_names) and len(functions) < _MANY_FUNCTIONS

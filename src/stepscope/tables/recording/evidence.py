@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 from stepscope.columns.space import Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import any_event, entries_named, entries_shaped
+from stepscope.tables.core.presence import any_event, entries_shaped, entries_starting
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.waits import is_wait_for_device
 from stepscope.tables.device.driver_calls import is_device_allocation
@@ -80,7 +80,7 @@ def _has_input(host: Host) -> bool:
 
 
 def _has_python(host: Host) -> bool:
-    called = entries_named(host, lambda name: name.startswith(names.PYTHON_CALL_MARK))
+    called = entries_starting(host, names.PYTHON_CALL_MARK)
     kinds = planes(host).plane_kind
     lines = [
         row
@@ -98,7 +98,7 @@ def _has_dispatch(host: Host) -> bool:
 
 
 def _has_garbage(host: Host) -> bool:
-    entries = entries_named(host, lambda name: name.startswith(names.COLLECTION))
+    entries = entries_starting(host, names.COLLECTION)
     return any_event(host, range(len(host.space.lines)), entries=entries)
 
 

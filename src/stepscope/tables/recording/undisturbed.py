@@ -157,9 +157,9 @@ def _recorder_spans(host: Host, *reasons: str) -> tuple[I64, I64]:
     space = host.space
     planes_of = [row for row, one in enumerate(space.planes) if one.name == names.RECORDING_PLANE]
     metadata = space.event_metadata
-    wanted = np.isin(metadata.plane, planes_of) & np.asarray(
-        [name.endswith(reasons) for name in metadata.name], dtype=bool
-    )
+    entries = np.flatnonzero(np.isin(metadata.plane, planes_of))
+    wanted = np.zeros(len(metadata), dtype=bool)
+    wanted[[row for row in entries.tolist() if metadata.name[row].endswith(reasons)]] = True
     rows = rows_of(space.events.metadata, wanted)
     start = space.events.start_ps[rows]
     return union_spans(start, start + space.length_ps[rows])

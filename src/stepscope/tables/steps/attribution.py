@@ -21,7 +21,7 @@ from stepscope.quantities import time_words
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import entries_named, entries_shaped
+from stepscope.tables.core.presence import entries_shaped, entries_starting
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.core.waits import Wait, wait_of
@@ -614,7 +614,7 @@ def _building_calls(host: Host) -> I64:
     wanted = np.asarray([text.startswith(TRACED) for text in how.texts] or [False], dtype=bool)
     traced = how.rows[wanted[how.codes]] if len(how.rows) else how.rows
     space, metadata = host.space, host.space.events.metadata
-    jitted = rows_of(metadata, entries_named(host, _is_jit_call))
+    jitted = rows_of(metadata, entries_starting(host, names.PJIT_FUNCTION))
     if len(jitted) == 0:
         return traced
     compiling = timed_rows(host, host_names(host).work == Work.COMPILE)
@@ -626,7 +626,3 @@ def _building_calls(host: Host) -> I64:
         begin = starts[jitted[own]]
         builds[own] = covered(*until, begin, begin + lengths[jitted[own]]) > 0
     return distinct(np.concatenate([traced, jitted[builds]]))
-
-
-def _is_jit_call(name: str) -> bool:
-    return name.startswith(names.PJIT_FUNCTION)

@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.columns import distinct, nest, rows_of
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_called, entries_named, entries_starting
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_entries, device_rows
@@ -153,7 +153,7 @@ def _apart_by_gradient(host: Host, calls: Calls) -> list[Calls]:
     space = host.space
     rows = rows_of(
         space.events.metadata,
-        entries_named(host, lambda name: name.startswith(names.EAGER_FUNCTIONS)),
+        entries_starting(host, *names.EAGER_FUNCTIONS),
     )
     rows = rows[space.lines_of(rows) == calls.line]
     at = np.searchsorted(calls.start_ps, space.events.start_ps[rows], side="right") - 1
@@ -184,7 +184,7 @@ def _that_run(host: Host, rows: I64, line: int) -> I64:
     While a function is traced, jitted functions that it calls are called too, and compute nothing.
     """
     space = host.space
-    jitted = entries_named(host, lambda name: name.startswith(names.PJIT_FUNCTION))
+    jitted = entries_starting(host, names.PJIT_FUNCTION)
     is_jit = jitted[space.events.metadata[rows]]
     started = rows_of(space.events.metadata, _executes(host))
     started = np.sort(space.events.start_ps[started[space.lines_of(started) == line]])
@@ -236,7 +236,7 @@ def fetches(host: Host, *, on_pools: bool = False) -> list[Calls]:
 def graph_runs(host: Host) -> list[Calls]:
     """Runs of TensorFlow's graphs by its executor, whatever called them; one list or none."""
     space = host.space
-    entries = entries_named(host, lambda name: name == names.RUNS_GRAPH)
+    entries = entries_called(host, (names.RUNS_GRAPH,))
     rows = outermost(host, rows_of(space.events.metadata, entries))
     if len(rows) == 0:
         return []

@@ -12,7 +12,13 @@ from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of, planes
-from stepscope.tables.core.presence import Stretch, any_event, any_stretch, entries_named, stat_rows
+from stepscope.tables.core.presence import (
+    Stretch,
+    any_event,
+    any_stretch,
+    entries_starting,
+    stat_rows,
+)
 from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.recording_gaps import crosses_gap
@@ -220,7 +226,7 @@ def has_annotated(host: Host) -> bool:
 
 def has_pytorch(host: Host) -> bool:
     """Whether ``pytorch`` finds any."""
-    entries = entries_named(host, lambda name: name.startswith(names.PYTORCH_STEP))
+    entries = entries_starting(host, names.PYTORCH_STEP)
     return any_event(host, host_thread_rows(host).tolist(), entries=entries, timed=False)
 
 
@@ -280,8 +286,7 @@ def _rows_named(host: Host, prefix: str) -> I64:
     space, kinds = host.space, planes(host).plane_kind
     metadata = space.event_metadata
     is_host = np.asarray([kind is PlaneKind.HOST for kind in kinds], dtype=bool)
-    is_named = np.asarray([name.startswith(prefix) for name in metadata.name], dtype=bool)
-    return rows_of(space.events.metadata, is_named & is_host[metadata.plane])
+    return rows_of(space.events.metadata, entries_starting(host, prefix) & is_host[metadata.plane])
 
 
 def _number_in(label: str) -> int:

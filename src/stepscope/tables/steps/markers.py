@@ -19,7 +19,7 @@ from stepscope.columns.space import I64, Bool
 from stepscope.quantities import share_words
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.presence import any_stretch, entries_named, entries_shaped
+from stepscope.tables.core.presence import any_stretch, entries_shaped, entries_starting
 from stepscope.tables.core.profile import Host, derived, known
 from stepscope.tables.core.recording_gaps import (
     crosses_gap,
@@ -532,7 +532,7 @@ def _is_one_module_call(host: Host, found: Markers) -> bool:
     if found.source not in ("inferred", "framework"):
         return False
     space = host.space
-    is_module = entries_named(host, lambda name: name.startswith(_MODULE))
+    is_module = entries_starting(host, _MODULE)
     rows = rows_of(space.events.metadata, is_module)
     begin = space.events.start_ps[rows]
     until = begin + space.length_ps[rows]

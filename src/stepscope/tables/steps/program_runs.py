@@ -15,7 +15,7 @@ from stepscope.columns.space import I32, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.planes import LineKind, lines_of
-from stepscope.tables.core.presence import entries_named, stat_rows
+from stepscope.tables.core.presence import entries_starting, stat_rows
 from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
@@ -122,7 +122,7 @@ def _host_op_runs(host: Host) -> ProgramRuns:
 def _executor_runs(host: Host) -> ProgramRuns:
     """What the CPU's runtime executed, where it does not say which program (JAX before 0.8)."""
     space = host.space
-    entries = entries_named(host, lambda name: name.startswith(_EXECUTED))
+    entries = entries_starting(host, _EXECUTED)
     rows = timed_rows(host, entries)
     start = space.events.start_ps[rows]
     span = np.stack([start, start + space.length_ps[rows]])

@@ -63,7 +63,7 @@ def is_recorder_frame(name: str) -> bool:
 
 def is_summary_write(name: str) -> bool:
     """Whether an event of this name writes a summary: the program's own, or a callback's."""
-    return _SUMMARY.search(name) is not None
+    return "Summary" in name and _SUMMARY.search(name) is not None
 
 
 @derived

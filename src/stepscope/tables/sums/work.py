@@ -20,7 +20,7 @@ from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpName
 from stepscope.tables.core.op_scopes import alike, layer_of
 from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.presence import entries_starting
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.core.time_spans import TimeSpans, mean_ps
 from stepscope.tables.device.events import device_events
@@ -428,7 +428,7 @@ def _python_lines(host: Host) -> dict[int, list[int]]:
     """Lines with Python's calls, by the id of their thread."""
     rows = module_lines(host)
     if not rows:
-        calls = entries_named(host, lambda name: name.startswith("$"))
+        calls = entries_starting(host, "$")
         kinds, space = planes(host).plane_kind, host.space
         rows = [
             row

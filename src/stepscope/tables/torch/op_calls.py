@@ -15,7 +15,7 @@ from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.group_unions import union_by_group
-from stepscope.tables.core.presence import Stretch, any_stretch, entries_named, stat_rows
+from stepscope.tables.core.presence import Stretch, any_stretch, entries_called, stat_rows
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
@@ -119,7 +119,7 @@ def _ops_of_thread(host: Host, thread: int) -> I64:
 @derived
 def op_rows(host: Host) -> I64:
     """Event rows of PyTorch's ops, ascending."""
-    is_op = (host_names(host).op >= 0) & ~entries_named(host, names.MEMORY_EVENTS.__contains__)
+    is_op = (host_names(host).op >= 0) & ~entries_called(host, names.MEMORY_EVENTS)
     return timed_rows(host, is_op)
 
 

@@ -20,8 +20,10 @@ from stepscope.tables.core.presence import (
     Stretch,
     any_event,
     any_stretch,
+    entries_called,
     entries_named,
     entries_shaped,
+    entries_starting,
     name_shapes,
 )
 from stepscope.tables.core.profile import Host, Profile
@@ -29,7 +31,7 @@ from stepscope.tables.device.driver_calls import allocating_names, waiting_names
 from stepscope.tables.host.events import host_names
 from stepscope.tables.recording.evidence import recorded
 from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans
-from tests.profiles.model import Event, host, line, space
+from tests.profiles.model import Event, host, line, plane, space
 
 
 def made(*lines: list[Event]) -> Host:
@@ -151,3 +153,31 @@ def test_counters_decide_no_classification(path: Path, monkeypatch: pytest.Monke
     by_name = facts(Host("h", space))
     assert all(map(np.array_equal, by_shape[0], by_name[0]))
     assert by_shape[1] == by_name[1]
+
+
+NAMES = ["aten::add", "a", "xaten::add", "aten", "", "two\nlines", "lines", "aten::add"]
+
+
+@pytest.mark.parametrize("prefixes", [("aten",), ("aten::", "x"), ("lines",), ("",), ("b",), ()])
+def test_entries_by_beginning_are_those_whose_name_starts_so(prefixes: tuple[str, ...]) -> None:
+    host = made([Event(name, row, 1) for row, name in enumerate(NAMES)])
+    expected = [name.startswith(prefixes) for name in host.space.event_metadata.name]
+    assert entries_starting(host, *prefixes).tolist() == expected
+
+
+def test_entries_by_name_are_those_of_all_planes() -> None:
+    host = Host(
+        "h",
+        decode(
+            space(
+                *(
+                    plane(one, line("t", *named(1, "a"), *named(1, "b")))
+                    for one in ("/host:CPU", "/host:python")
+                )
+            )
+        ),
+    )
+    listed = host.space.event_metadata.name
+    assert sorted(listed) == ["a", "a", "b", "b"]
+    assert entries_called(host, ("a", "c")).tolist() == [name == "a" for name in listed]
+    assert not entries_called(host, ()).any()
