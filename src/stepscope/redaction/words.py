@@ -110,7 +110,7 @@ isspace issubclass issue istft istitle isupper it item items iter iteration iter
 ixor jacobi jagged jax jaxlib jaxpr jit job join journal jpeg json jsonl jv jvp jxl kaiser kbit kd
 kepler kept keras kern kernel kernels key keys keyword kfd kind kineto kl kmc kmeans known knuth
 kron kthvalue kv kwargs label labels lacks laguerre lamb lambda lambdifygenerated lanczos lane
-lapack laplace larf large larger last launch launched launches launching lax layer layernorm
+lapack laplace larf large larger last latin launch launched launches launching lax layer layernorm
 layers layout lazy lcm ldexp ldg ldgsts ldidt ldl lds ldsb le leading leaf leaky learnable learned
 leaves left legacy legendre len length lengths lerp less level levels lfs lgamma lhs lib libraries
 library librosa lies lifetimes lift lightning like likely limit linalg line linear linearize linen
