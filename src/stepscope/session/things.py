@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from stepscope.quantities import time_words
 from stepscope.session.session import Session
+from stepscope.tables.device.short_names import called
+from stepscope.tables.sums.work import UNNAMED, WorkGroup
 
 MAX_TEXT: Final = 200
 """Longer texts are cut: no name that a person types is longer."""
@@ -23,14 +25,15 @@ class Thing:
     """Something with a name, and the rows that show it.
 
     Attributes:
-        kind: "finding", "step", "op", "HLO op", "kernel", "module", "function" or "line".
+        kind: "finding", "step", "type", "op", "kernel", "module", "line", "HLO op" or "function".
         name: Its full name.
         detail: Its time and place.
         tool: The tool that shows it.
-        table: The table of that tool, with a condition on its rows ("owners.line=31") for a line;
-            empty for findings and steps.
+        table: The table of that tool, with a condition on its rows ("owners.line=31") for a line
+            without work of its own; empty for findings and steps.
         row: The text that selects its row there.
         from_ms, to_ms: Where a step lies in the recording; None for all else.
+        options: Options of the tool with which it shows the row.
     """
 
     kind: str
@@ -41,6 +44,7 @@ class Thing:
     row: str = ""
     from_ms: float | None = None
     to_ms: float | None = None
+    options: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +68,10 @@ class _Source:
     line: str = ""
 
 
+_OF_WORK: Final[tuple[WorkGroup, ...]] = ("type", "op", "kernel", "module", "line")
+"""Groupings of Work whose rows are things, in the order in which they are listed."""
 _SOURCES: Final = (
-    _Source("op", "framework_op_stats", "ops", "operation", "self_time_us", "type"),
     _Source("HLO op", "hlo_stats", "ops", "hlo_op", "self_time_us", "framework_op"),
-    _Source("kernel", "kernel_stats", "kernels", "name", "total_duration_us", "op_name"),
-    _Source("module", "module_tree", "modules", "path", "device_ms"),
     _Source("function", "host_activity", "python", "function", "self_ms", "file"),
     _Source("line", "step_account", "owners", "file", "time_ms", "function", "line"),
 )
@@ -76,30 +79,42 @@ _STEP: Final = re.compile(r"(?:step\s*)?(\d{1,12})")
 
 
 def things(session: Session, text: str, most: int = 8) -> list[Thing]:
-    """Return what a text names, findings first, at most ``most`` of a kind, longest time first.
+    """Return what a text names, at most ``most`` of a kind, longest time first.
 
     Every word of the text must be in a thing's name or place; upper and lower case are the same.
+    Findings whose titles have the words come first, those that only mention them last.
     """
     words = text[:MAX_TEXT].lower().split()
     if not words:
         return []
-    found = _findings(session, words)[:most] + _steps(session, text)
-    for source in _SOURCES:
-        if session.available(source.tool) is None:
-            rows = _rows(session, source)
-            hits = (thing for key, thing in rows if all(word in key for word in words))
-            found += [thing for _, thing in zip(range(most), hits, strict=False)]
-    return found
-
-
-def _findings(session: Session, words: list[str]) -> list[Thing]:
-    return [
-        Thing("finding", finding.title or finding.rule, finding.saving_text, "overview_page")
-        for finding in session.findings()
-        if all(
-            word in f"{finding.rule} {finding.title} {finding.message}".lower() for word in words
+    titled, mentioned = _findings(session, words)
+    found = titled[:most] + _steps(session, text)
+    seen: set[str] = set()
+    for rows in _indexed(session):
+        hits = (
+            thing
+            for key, thing in rows
+            if all(word in key for word in words) and thing.name not in seen
         )
-    ]
+        listed = [thing for _, thing in zip(range(most), hits, strict=False)]
+        # What Work shows already, under its name or as "train.py:31 parse".
+        seen.update(name for thing in listed for name in (thing.name, thing.name.split(" ")[0]))
+        found += listed
+    return found + mentioned[: max(most - len(titled), 0)]
+
+
+def _findings(session: Session, words: list[str]) -> tuple[list[Thing], list[Thing]]:
+    """Return the findings with all words in their titles, and those with them in their texts."""
+    titled, mentioned = [], []
+    for finding in session.findings():
+        title = finding.title or finding.rule
+        name = f"{finding.rule} {title}".lower()
+        thing = Thing("finding", title, finding.saving_text, "overview_page")
+        if all(word in name for word in words):
+            titled.append(thing)
+        elif all(word in f"{name} {finding.message.lower()}" for word in words):
+            mentioned.append(thing)
+    return titled, mentioned
 
 
 def _steps(session: Session, text: str) -> list[Thing]:
@@ -122,11 +137,50 @@ def _steps(session: Session, text: str) -> list[Thing]:
     ][:1]
 
 
-def _rows(session: Session, source: _Source) -> list[tuple[str, Thing]]:
-    """Return the things of a source with the text to search, once per session."""
-    key = ("things", source.tool, source.table)
-    rows: list[tuple[str, Thing]] = session._once(key, lambda: list(_made(session, source)))
-    return rows
+def _indexed(session: Session) -> list[list[tuple[str, Thing]]]:
+    """Return the things of each source with the text to search, once per session."""
+
+    def made() -> list[list[tuple[str, Thing]]]:
+        of_work = [list(_worked(session, by)) for by in _OF_WORK]
+        return of_work + [
+            list(_made(session, source))
+            for source in _SOURCES
+            if session.available(source.tool) is None
+        ]
+
+    found: list[list[tuple[str, Thing]]] = session._once(("things",), made)
+    return found
+
+
+def _worked(session: Session, by: WorkGroup) -> Iterator[tuple[str, Thing]]:
+    """Yield the rows of Work in one grouping; a name of both sides once."""
+    if session.available("work_table") is not None:
+        return
+    titles = called(session.profile)
+    result: Any = session.run_without_findings("work_table", group_by=by)
+    rows: dict[str, Any] = {}
+    sides: dict[str, set[str]] = {}
+    for row in result.groups.records():
+        if row.name == UNNAMED[by]:
+            continue
+        sides.setdefault(row.name, set()).add(row.host_or_device.lower())
+        if row.name not in rows or row.self_time_us > rows[row.name].self_time_us:
+            rows[row.name] = row
+    for name, row in sorted(rows.items(), key=lambda each: -each[1].self_time_us):
+        place = row.mostly if row.mostly != "Unknown" else ""
+        where = sides[name].pop() if len(sides[name]) == 1 else "both"
+        yield (
+            f"{name} {titles.get(name, '')} {place}".lower(),
+            Thing(
+                by,
+                name,
+                " · ".join(word for word in (place, time_words(row.self_time_us / 1e3)) if word),
+                "work_table",
+                "groups",
+                name,
+                options={"group_by": by, "where": where},
+            ),
+        )
 
 
 def _made(session: Session, source: _Source) -> Iterator[tuple[str, Thing]]:

@@ -216,6 +216,7 @@ class ThingInfo(TypedDict):
     row: str
     from_ms: float | None
     to_ms: float | None
+    options: dict[str, str]
 
 
 class ThingsInfo(TypedDict):
@@ -236,6 +237,7 @@ class AboutLinkInfo(TypedDict):
     to_ms: float | None
     part: str
     value: str
+    options: dict[str, str]
 
 
 class AnswerInfo(TypedDict):

@@ -54,11 +54,20 @@ def test_the_palette_leads_to_a_kernel_by_a_part_of_its_name(open_page: Opener) 
     page = open_page("#/overview?run=gpu")
     page.keyboard.press("/")
     page.keyboard.type("sgemm")
-    option = page.get_by_role("option").filter(has_text="kernel ·").first
-    option.wait_for()
-    option.click()
-    expect(page.locator("main h1")).to_contain_text("Kernels")
-    assert "kernels.q=" in hash_of(page)
+    page.keyboard.press("Enter")
+    expect(page.locator("main h1")).to_have_text("Work")
+    details = page.get_by_role("region", name="Selected row")
+    expect(details).to_contain_text("sgemm")
+    row = page.locator('.grid-rows [role="row"][aria-selected="true"]')
+    expect(row).to_be_in_viewport()
+    assert "group_by=kernel" in hash_of(page)
+    address = hash_of(page)
+    # The address of a row has its details open, and forgets them when they close.
+    again = open_page(f"#{address}")
+    expect(again.get_by_role("region", name="Selected row")).to_contain_text("sgemm")
+    again.keyboard.press("Escape")
+    again.wait_for_function("() => !location.hash.includes('groups.row')")
+    expect(again.get_by_role("region", name="Selected row")).to_have_count(0)
 
 
 def test_tab_passes_every_control_and_leaves_again(open_page: Opener) -> None:

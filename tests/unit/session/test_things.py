@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
 import stepscope
 from stepscope.session import Session
 from stepscope.session.things import things
-from tests.profiles import host, line, space, worked_example
+from stepscope.tables.sums.work import WorkGroup
+from tests.profiles import gpu, host, line, space, stream, worked_example
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +35,29 @@ def test_every_row_that_contains_all_words_is_named_once(session: Session) -> No
     assert len(listed) == len(set(listed))
 
 
-def test_the_row_leads_to_its_table(session: Session) -> None:
-    name = str(session.kernel_stats().kernels["name"][0])
-    kernel = next(thing for thing in things(session, name) if thing.kind == "kernel")
-    assert (kernel.tool, kernel.table, kernel.row) == ("kernel_stats", "kernels", name)
+@pytest.mark.parametrize("by", ["type", "op", "kernel", "module"])
+def test_thing_opens_its_row_of_work(session: Session, by: WorkGroup) -> None:
+    row = next(session.work_table(group_by=by).groups.records())
+    thing = next(one for one in things(session, row.name) if one.kind == by)
+    assert (thing.tool, thing.table, thing.row) == ("work_table", "groups", row.name)
+    shown: Any = session.run(thing.tool, **thing.options)
+    found = [each for each in shown.groups.records() if each.name == thing.row]
+    # Its own side, or both where both have it.
+    assert {each.host_or_device for each in found} == {
+        each.host_or_device
+        for each in session.work_table(group_by=by).groups.records()
+        if each.name == row.name
+    }
 
 
-def test_findings_come_first(session: Session) -> None:
+def test_findings_come_first_by_title_and_last_by_text(session: Session) -> None:
     finding = session.overview_page().findings[0]
     assert things(session, finding.rule)[0].kind == "finding"
+    kernel = str(session.kernel_stats().kernels["name"][0])
+    mentioned = replace(finding, title="Something", message=f"Look at {kernel}.")
+    with mock.patch.object(session, "findings", lambda: (mentioned,)):
+        kinds = [thing.kind for thing in things(session, kernel)]
+    assert kinds.index("finding") == len(kinds) - 1 > 0
 
 
 def test_a_line_of_the_program_leads_to_what_it_runs(tmp_path: Path) -> None:
@@ -53,6 +71,19 @@ def test_a_line_of_the_program_leads_to_what_it_runs(tmp_path: Path) -> None:
     assert ("line", "train.py:31", "step_account", "owners.line=31", "train.py") in {
         (thing.kind, thing.name, thing.tool, thing.table, thing.row) for thing in found
     }
+
+
+def test_line_with_work_is_listed_once_and_opens_work(tmp_path: Path) -> None:
+    main = line(
+        "python",
+        ("train", 0.0, 980.0, {"step_num": 0, "_r": 1}),
+        ("$train.py:31 parse", 2.0, 970.0),
+        ("cuLaunchKernel", 10.0, 10.0, {"correlation_id": 1}),
+    )
+    kernel = ("sgemm", 30.0, 400.0, {"correlation_id": 1})
+    (tmp_path / "host.xplane.pb").write_bytes(space(host(main), gpu(0, stream(7, kernel))))
+    found = [one for one in things(stepscope.open(tmp_path), "train.py:31") if one.kind == "line"]
+    assert [(one.name, one.options["group_by"]) for one in found] == [("train.py:31 parse", "line")]
 
 
 def test_a_number_is_a_step_with_its_moment(session: Session) -> None:

@@ -194,6 +194,7 @@ export interface ThingInfo {
   readonly row: string;
   readonly from_ms: number | null;
   readonly to_ms: number | null;
+  readonly options: Readonly<Record<string, string>>;
 }
 
 /** What a text names in a recording. */
@@ -212,6 +213,7 @@ export interface AboutLinkInfo {
   readonly to_ms: number | null;
   readonly part: string;
   readonly value: string;
+  readonly options: Readonly<Record<string, string>>;
 }
 
 /** An answer about a thing. */

@@ -23,6 +23,12 @@ test("a column sorts its table, a condition filters it", () => {
   assert.deepEqual(evidenceParams(filtered, OPS), { "ops.if": "type=copy-done" });
 });
 
+test("a thing opens among the rows of its grouping", () => {
+  const options = { group_by: "operation", where: "device" };
+  const thing = { tool: "x", what: "ops", rows: ["a/b"], ...NOWHEN, options };
+  assert.deepEqual(evidenceParams(thing, OPS), { ...options, "ops.row": "a/b" });
+});
+
 test("a range of time opens the timeline there", () => {
   const ref = { tool: "trace_viewer", what: "the longest gap", rows: [], from_ms: 10, to_ms: 14 };
   assert.deepEqual(evidenceParams(ref, {}), {

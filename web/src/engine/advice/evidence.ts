@@ -12,6 +12,8 @@ export interface EvidenceLike {
   readonly rows: readonly string[];
   readonly from_ms: number | null;
   readonly to_ms: number | null;
+  /** Options of the page with which it shows the rows. */
+  readonly options?: Readonly<Record<string, string>>;
 }
 
 /** Tables of a tool: names of columns by table, the page's main table first. */
@@ -24,13 +26,15 @@ export function evidenceParams(
   evidence: EvidenceLike,
   tables: TablesOfTool,
 ): Readonly<Record<string, string>> {
-  const { from_ms: from, to_ms: to } = evidence;
+  const { from_ms: from, to_ms: to, options } = evidence;
   if (from !== null && to !== null && evidence.tool === "trace_viewer") {
     return spanParams([from, to], evidence.rows[0] ?? "");
   }
   const table = tableOf(evidence, tables);
   if (!table) return {};
   const [name, columns] = table;
+  // With options a page is about one row: its details open, among the others.
+  if (options?.group_by) return { ...options, [`${name}.row`]: evidence.rows[0] ?? "" };
   const view: Record<string, string> = {};
   const condition = /^(?:\w+\.)?(\w+)=(.+)$/.exec(evidence.what);
   if (condition && columns.some((column) => column.name === condition[1])) {

@@ -2,7 +2,7 @@
 
 import type { Condition, Relation } from "./filter.ts";
 import { selectRows } from "./filter.ts";
-import { type Column, columnOf, sortRows, type Table } from "./table.ts";
+import { type Column, columnOf, sortRows, type Table, wordAt } from "./table.ts";
 
 export interface Order {
   readonly column: string;
@@ -16,9 +16,14 @@ export interface GridView {
   readonly order: Order | null;
   /** Columns switched on or off by hand; the others follow the table's own defaults. */
   readonly shown: Readonly<Record<string, boolean>>;
+  /** Name of the row whose details are open; "" for none. */
+  readonly row: string;
 }
 
-export const PLAIN_VIEW: GridView = { query: "", conditions: [], order: null, shown: {} };
+export const PLAIN_VIEW: GridView = { query: "", conditions: [], order: null, shown: {}, row: "" };
+
+/** Longer names would make addresses too long; their beginnings tell them apart. */
+const LONGEST_NAME = 300;
 
 const CONDITION = /^([A-Za-z0-9_]+)(>=|<=|~|=)(.*)$/s;
 
@@ -34,6 +39,7 @@ export function viewToParams(view: GridView): Record<string, string> {
   }
   const shown = Object.entries(view.shown).map(([name, on]) => (on ? name : `!${name}`));
   if (shown.length > 0) params.cols = shown.join(",");
+  if (view.row) params.row = view.row;
   return params;
 }
 
@@ -47,7 +53,21 @@ export function viewFromParams(params: Readonly<Record<string, string>>): GridVi
     shown: Object.fromEntries(
       listed(params.cols).map((name) => [name.replace(/^!/, ""), !name.startsWith("!")]),
     ),
+    row: params.row ?? "",
   };
+}
+
+/** What an address calls a row; "" where it cannot. */
+export function nameOfRow(table: Table, row: number | undefined): string {
+  const column = table.columns.find(({ meta }) => meta.kind === "name");
+  if (column?.type !== "text" || row === undefined) return "";
+  return wordAt(column, row).slice(0, LONGEST_NAME);
+}
+
+/** Where among the rows the first of this name is, -1 nowhere. */
+export function placeOfRow(table: Table, rows: Uint32Array, name: string): number {
+  const wanted = name.slice(0, LONGEST_NAME);
+  return wanted === "" ? -1 : rows.findIndex((row) => nameOfRow(table, row) === wanted);
 }
 
 function listed(text: string | undefined): string[] {

@@ -6,8 +6,10 @@ import { selectRows } from "./filter.ts";
 import {
   arrange,
   isShown,
+  nameOfRow,
   nextOrder,
   PLAIN_VIEW,
+  placeOfRow,
   viewFromParams,
   viewToParams,
 } from "./grid_view.ts";
@@ -115,9 +117,23 @@ test("a view survives its address", () => {
     ],
     order: { column: "time", descending: true },
     shown: { where: false, used: true },
+    row: "conv/a,b",
   } as const;
   assert.deepEqual(viewFromParams(viewToParams(view)), view);
   assert.deepEqual(viewToParams(PLAIN_VIEW), {});
+});
+
+test("an address names a row of any length by the beginning of its name", () => {
+  const long = `${"k".repeat(400)}<float>`;
+  const names = ["short", long, "short"];
+  const table = buildTable({ rows: 3, columns: { name: names } }, [meta("name", "name")]);
+  const rows = Uint32Array.of(1, 2, 0);
+  assert.equal(placeOfRow(table, rows, nameOfRow(table, 1)), 0);
+  assert.equal(nameOfRow(table, 1).length, 300);
+  assert.equal(placeOfRow(table, rows, "short"), 1);
+  assert.equal(placeOfRow(table, rows, "shor"), -1);
+  assert.equal(placeOfRow(table, rows, ""), -1);
+  assert.equal(nameOfRow(table, undefined), "");
 });
 
 test("an address that is damaged gives what can be read of it", () => {

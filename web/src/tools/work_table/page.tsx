@@ -34,7 +34,12 @@ export function Work(props: ToolPageProps<WorkTable>) {
               key={each}
               type="button"
               class="button"
-              onClick={() => onParams({ ...params, group_by: each, within: `${by}=${place.name}` })}
+              onClick={() =>
+                onParams({
+                  ...{ ...params, group_by: each, within: `${by}=${place.name}` },
+                  "groups.row": "",
+                })
+              }
             >
               Its {each}s
             </button>

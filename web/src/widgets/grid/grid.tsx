@@ -12,8 +12,10 @@ import {
   defaultOrder,
   type GridView,
   isShown,
+  nameOfRow,
   nextOrder,
   numbersFirst,
+  placeOfRow,
 } from "../../engine/table/grid_view.ts";
 import {
   followed,
@@ -41,12 +43,13 @@ const NARROW_NAME_PX = 150;
 export function Grid(props: GridProps) {
   const { table, view, onView, label, plain = false, maxRows = 22 } = props;
   const { sums = !isTree(table) } = props;
-  const { rows, problem } = useMemo(() => arrange(table, view), [table, view]);
+  const arrangement = JSON.stringify([view.query, view.conditions, view.order]);
+  const { rows, problem } = useMemo(() => arrange(table, view), [table, arrangement]);
   const columns = useMemo(
     () => table.columns.filter((column) => isShown(column, view)),
     [table, view],
   );
-  const [picked, setPicked] = usePicked(table, rows);
+  const [picked, setPicked] = usePicked(props, rows);
   const copied = () => toTsv(columns, pickedRows(picked, rows));
   const activeRow = rows[picked.active];
 
@@ -88,17 +91,39 @@ export function Grid(props: GridProps) {
   );
 }
 
-/** What is picked; a table that was asked for again keeps it, so that open details stay open. */
-function usePicked(table: Table, rows: Uint32Array) {
+/** A person who walks through rows with the arrow keys passes most of them. */
+const SETTLED_MS = 250;
+
+/**
+ * What is picked; a table that was asked for again keeps it, so that open details stay open. The
+ * address names a single row, so that a link opens its details.
+ */
+function usePicked({ table, view, onView }: GridProps, rows: Uint32Array) {
   const [, redraw] = useState(NONE_PICKED);
-  const held = useRef({ table, rows, picked: NONE_PICKED });
-  if (held.current.rows !== rows) {
-    const picked = followed(held.current.picked, held.current, { table, rows });
-    held.current = { table, rows, picked };
+  const held = useRef({ table, rows, named: "", picked: NONE_PICKED });
+  const latest = useRef({ view, onView });
+  latest.current = { view, onView };
+  const before = held.current;
+  if (before.rows !== rows || before.named !== view.row) {
+    const after = { table, rows };
+    const kept = before.rows === rows ? before.picked : followed(before.picked, before, after);
+    const isKept = kept.active >= 0 && nameOfRow(table, rows[kept.active]) === view.row;
+    const place = isKept ? -1 : placeOfRow(table, rows, view.row);
+    const picked = place < 0 ? kept : pickPlace(kept, place, "alone");
+    held.current = { ...after, named: view.row, picked };
   }
+  const timer = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
   const setPicked = (picked: typeof NONE_PICKED) => {
+    const row = picked.places.size === 1 ? rows[picked.active] : undefined;
+    const name = nameOfRow(table, row);
     held.current = { ...held.current, picked };
     redraw(picked);
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => {
+      const { view: now, onView: put } = latest.current;
+      if (now.row !== name) put({ ...now, row: name });
+    }, SETTLED_MS);
   };
   return [held.current.picked, setPicked] as const;
 }
@@ -131,9 +156,17 @@ function GridBody(props: GridBodyProps) {
   );
   const [scrollTop, setScrollTop] = useState(0);
   const id = useId();
+  const bring = (place: number, from: number) => {
+    if (!scroller.current) return;
+    // A horizontal scroll bar takes its room from the rows.
+    const seenPx = Math.min(viewportPx, scroller.current.clientHeight - HEAD_AND_FOOT_PX);
+    const goal = scrollToRow(place, from, seenPx, rows.length, ROW_PX);
+    if (goal !== null) scroller.current.scrollTop = goal;
+  };
   useEffect(() => {
     if (scroller.current) scroller.current.scrollTop = 0;
     setScrollTop(0);
+    if (picked.active >= 0) bring(picked.active, 0);
   }, [rows]);
   const sums = props.sums && columns.some((column) => column.meta.adds_up);
   const { needed, layout } = useMemo(() => tracksOf(columns, isNarrow), [columns, isNarrow]);
@@ -152,10 +185,7 @@ function GridBody(props: GridBodyProps) {
     event.preventDefault();
     props.onPicked(next);
     if (all || next.active < 0) return;
-    // A horizontal scroll bar takes its room from the rows.
-    const seenPx = Math.min(viewportPx, scroller.current.clientHeight - HEAD_AND_FOOT_PX);
-    const goal = scrollToRow(next.active, scrollTop, seenPx, rows.length, ROW_PX);
-    if (goal !== null) scroller.current.scrollTop = goal;
+    bring(next.active, scrollTop);
   };
   return (
     <div
