@@ -80,6 +80,15 @@ class WorkRow(Row):
             help="Reached share of the peak that limits it: FLOP rate or memory bandwidth.",
         ),
     ]
+    peak_bytes: Annotated[
+        float,
+        Column(
+            "At the peak",
+            unit="B",
+            kind="bytes",
+            help="Memory that it holds at the peak, if allocations were recorded.",
+        ),
+    ]
     devices: Annotated[str, Column("Ran on", kind="text")]
 
 
@@ -167,6 +176,7 @@ def _rows(side: WorkSide, totals: WorkTotals, by: WorkGroup) -> list[dict[str, A
                 "moved_bytes": float(totals.moved_bytes[row]),
                 "memory_bw_gbps": _rate(totals.moved_bytes[row], totals.moved_ps[row]),
                 "roof_frac": float(totals.roof_frac[row]),
+                "peak_bytes": float(totals.peak_bytes[row]),
                 "devices": totals.devices[row],
             }
         )

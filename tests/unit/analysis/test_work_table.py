@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 
 from stepscope.analysis.framework_op_stats import framework_op_stats
@@ -16,14 +17,14 @@ from stepscope.tables.steps.time_base import with_times_of
 from stepscope.tables.sums.work import WorkGroup
 from tests.unit.analysis.compiled import check_contract, on_gpu
 from tests.unit.analysis.test_module_tree import AUTOGRAD, kernel, module
-from tests.unit.formats.kineto.layout import PID, profile, x
+from tests.unit.formats.kineto.layout import PID, allocation, profile, x
 
 
 def call(name: str, ts: float, dur: float) -> dict[str, Any]:
     return x("python_function", name, ts, dur, Python_id=int(ts) + 1)
 
 
-def training(tmp_path: Path) -> Profile:
+def training(tmp_path: Path, *more: dict[str, Any]) -> Profile:
     """Two layers, each launched by a line; the gradient of the second, on a thread of its own."""
     node = "autograd::engine::evaluate_function: AddmmBackward0"
     events = [
@@ -40,6 +41,7 @@ def training(tmp_path: Path) -> Profile:
         *kernel(3, 111, 1),
         x("cpu_op", node, 200, 20, PID, AUTOGRAD, Sequence_number=4, Fwd_thread_id=1),
         *kernel(4, 205, 11, AUTOGRAD),
+        *more,
     ]
     return profile(tmp_path, events)
 
@@ -73,6 +75,36 @@ def test_work_goes_to_its_line_layer_and_module_gradients_included(tmp_path: Pat
         work_table(made, Options(within="modul=x"))
     # Ops of the host lie in the same lines.
     assert set(times(made, "line", "host")) == {"model.py:12 forward", "train.py:7 step"}
+
+
+def held(made: Profile, by: WorkGroup, where: str = "device", within: str = "") -> dict[str, float]:
+    """Bytes at the peak of each row that holds any."""
+    rows = work_table(made, Options(by, where, within)).groups.rows()  # type: ignore[arg-type]
+    return {row["name"]: row["peak_bytes"] for row in rows if row["peak_bytes"] > 0}
+
+
+def test_memory_belongs_to_the_op_line_and_module_that_asked(tmp_path: Path) -> None:
+    made = training(
+        tmp_path,
+        allocation(16, 64, 64, addr=1),
+        allocation(57, 16, 80, addr=2),
+        allocation(70, -64, 16, addr=1),
+        allocation(112, 4, 20, addr=3),
+    )
+    # Live at the peak, at 57 µs: what both products asked for, not what the loss does later.
+    for where in ("device", "host"):
+        assert held(made, "op", where) == {"aten/addmm": 80}
+        assert held(made, "type", where) == {"addmm": 80}
+        assert held(made, "module", where) == {"Net_0/Linear_0": 64, "Net_0/Linear_1": 16}
+        assert held(made, "layer", where) == {"Net_*/Linear_*": 80}
+        assert held(made, "line", where) == {"model.py:12 forward": 80}
+    assert held(made, "op", within="module=Net_0/Linear_1") == {"aten/addmm": 16}
+    # Ops that hold nothing are known to; kernels are not known to hold anything.
+    of_ops = work_table(made, Options("op", "device")).groups
+    assert dict(zip(of_ops["name"], of_ops["peak_bytes"], strict=True))["aten/mse_loss"] == 0
+    assert np.isnan(work_table(made, Options("kernel", "device")).groups["peak_bytes"]).all()
+    without = work_table(training(tmp_path), Options("op", "device")).groups
+    assert np.isnan(without["peak_bytes"]).all()
 
 
 @pytest.mark.parametrize("base", ["recording", "step"])

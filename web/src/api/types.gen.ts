@@ -969,6 +969,8 @@ export interface WorkRow {
   readonly memory_bw_gbps: readonly (number | null)[];
   /** Roof reached (%). Reached share of the peak that limits it: FLOP rate or memory bandwidth. */
   readonly roof_frac: readonly (number | null)[];
+  /** At the peak (B). Memory that it holds at the peak, if allocations were recorded. */
+  readonly peak_bytes: readonly (number | null)[];
   /** Ran on. */
   readonly devices: readonly (string | null)[];
 }

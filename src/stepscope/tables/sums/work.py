@@ -1,7 +1,8 @@
 """All work of hosts and devices, summed by what a person may ask for: op, kernel, line.
 
 One list of events serves every grouping, so all groupings of a side have the same sum. FLOPs and
-bytes are known for runs of device-level ops, whose kernels share them by their time.
+bytes are known for runs of device-level ops, whose kernels share them by their time. Memory belongs
+to the op, line or module that asked for it, on the host and on devices alike.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from stepscope.columns import distinct, sum_by_key
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.op_name import OpName
+from stepscope.tables.core.op_name import OpName, parse_op_name
 from stepscope.tables.core.op_scopes import alike, layer_of
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import entries_starting
@@ -26,6 +27,7 @@ from stepscope.tables.core.time_spans import TimeSpans, mean_ps
 from stepscope.tables.device.events import device_events
 from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.host.ops import host_ops
+from stepscope.tables.memory.allocations import alive_at, allocations, peak_event
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
 from stepscope.tables.ops.hlo_ops import HloOp, hlo_op_events
 from stepscope.tables.ops.hlo_totals import total
@@ -56,7 +58,9 @@ UNNAMED: Final[dict[WorkGroup, str]] = {
     "stream": "no stream",
     "device": "no device",
 }
-_MOST_DEVICES: Final = 4
+_MOST_DEVICES: Final = 2
+#: Groups that no allocator event names.
+_WITHOUT_MEMORY: Final = frozenset[WorkGroup]({"kernel", "stream", "device"})
 
 
 class _Labels(NamedTuple):
@@ -79,6 +83,7 @@ class WorkTotals:
         flops, moved_bytes: Σ where known, else NaN.
         flops_ps, moved_ps: Part of ``self_ps`` whose FLOPs and bytes are known.
         roof_frac: Share of the roofline that the known part reaches; NaN without any.
+        peak_bytes: Held at the peaks of memories; NaN where allocations were not recorded.
     """
 
     name: list[str]
@@ -92,6 +97,7 @@ class WorkTotals:
     flops_ps: I64
     moved_ps: I64
     roof_frac: F64
+    peak_bytes: F64
 
     def __len__(self) -> int:
         return len(self.name)
@@ -144,12 +150,7 @@ def work_totals(
             keep = np.flatnonzero(spans.hold(events.start_ps))
         prefix = f"{host.name}/" if several else ""
         if within is not None:
-            kind, name = within
-            labels = _labels(host, side, kind, events, prefix)
-            wanted = [text == name or (not text and name == UNNAMED[kind]) for text in labels.texts]
-            # Code -1, of what has no label, is the last.
-            wanted.append(name == UNNAMED[kind])
-            keep = keep[np.asarray(wanted)[labels.codes[keep]]]
+            keep = keep[_lies_within(host, side, within, events, prefix)[keep]]
         parts.append(
             [
                 _coded(names, _labels(host, side, by, events, prefix), keep),
@@ -194,7 +195,71 @@ def work_totals(
         flops_ps=flops_ps,
         moved_ps=moved_ps,
         roof_frac=roof_frac,
+        peak_bytes=_peak_bytes(profile, by, within, names),
     )
+
+
+def _lies_within(
+    host: Host, side: WorkSide, within: tuple[WorkGroup, str], events: _Events, prefix: str
+) -> Bool:
+    """Whether each event belongs to the group."""
+    kind, name = within
+    labels = _labels(host, side, kind, events, prefix)
+    wanted = [text == name or (not text and name == UNNAMED[kind]) for text in labels.texts]
+    # Code -1, of what has no label, is the last.
+    wanted.append(name == UNNAMED[kind])
+    found: Bool = np.asarray(wanted)[labels.codes]
+    return found
+
+
+def _peak_bytes(
+    profile: Profile, by: WorkGroup, within: tuple[WorkGroup, str] | None, names: Mapping[str, int]
+) -> F64:
+    """Bytes that each group holds at the peaks of all memories; NaN if nothing says so."""
+    groups = {by} if within is None else {by, within[0]}
+    held = dict[str, int]()
+    for host in () if groups & _WITHOUT_MEMORY else profile.hosts:
+        at_peaks = _at_peaks(host)
+        if at_peaks is None:
+            continue
+        events, size = at_peaks
+        labels = _labels(host, "Host", by, events, "")
+        keep = np.arange(len(size))
+        if within is not None:
+            keep = np.flatnonzero(_lies_within(host, "Host", within, events, ""))
+        for code, one in zip(labels.codes[keep].tolist(), size[keep].tolist(), strict=True):
+            text = labels.texts[code] if code >= 0 else ""
+            held[text] = held.get(text, 0) + one
+    if not (held.keys() & names.keys()) - {"", UNNAMED[by]}:
+        return np.full(len(names), np.nan)
+    return np.asarray([held.get(name, 0) for name in names], np.float64)
+
+
+def _at_peaks(host: Host) -> tuple[_Events, I64] | None:
+    """The allocations whose blocks are live at the peak of their memory, and their bytes."""
+    found = allocations(host)
+    if found is None:
+        return None
+    memories = range(len(found.memories))
+    alive = np.concatenate(
+        [alive_at(found, memory, peak_event(found, memory)) for memory in memories]
+    )
+    none = np.zeros(len(alive), np.int64)
+    # Allocator events name an op without its type.
+    known = {op.name: op for op in (*host_ops(host).ops, *device_events(host).ops)}
+    ops = [parse_op_name(text) for text in found.op.texts]
+    events = _Events(
+        rows=found.rows[alive],
+        start_ps=found.time_ps[alive],
+        duration_ps=none,
+        self_ps=none,
+        plane=none.astype(np.int32),
+        op=found.op.codes[alive],
+        ops=[known.get(op.name, op) for op in ops],
+        hlo=none - 1,
+        is_run=none.astype(bool),
+    )
+    return events, np.maximum(found.allocated_bytes[alive], 0)
 
 
 def _coded(index: dict[str, int], labels: _Labels, keep: I64) -> I64:

@@ -93,7 +93,7 @@ function ColumnsMenu({ table, view, onView }: GridProps) {
         <fieldset class="menu">
           <legend class="quiet">Columns to show</legend>
           {table.columns.map((column) => (
-            <label key={column.meta.name} class="check">
+            <label key={column.meta.name} class="check" title={column.meta.help}>
               <input
                 type="checkbox"
                 checked={isShown(column, view)}
