@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -20,9 +20,10 @@ from stepscope.columns.space import I64
 from stepscope.comparison import Comparison
 from stepscope.quantities import count_words, percent, size_words, time_change, time_words
 from stepscope.session.session import Session
-from stepscope.tables.device.events import device_events
+from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.device.short_names import called
 from stepscope.tables.steps.attribution import found_steps
+from stepscope.tables.sums.work import UNNAMED, WorkGroup, WorkSide, work_runs
 from stepscope.timeline import Timeline, timeline
 from stepscope.timeline.details import distribution
 from stepscope.timeline.flows import launches
@@ -43,6 +44,7 @@ _NO_EVENT: Final = "No event of this name is on the timeline."
 _SHOWN_FRAC: Final = 0.1
 _LONGEST_NAME: Final = 300
 _READABLE: Final = 4 << 20
+_OF_LINE: Final = re.compile(r"(?P<file>.+):(?P<line>\d+)(?: (?P<function>.*))?")
 _PYTHON: Final = frozenset({".py", ".pyx"})
 
 
@@ -58,6 +60,7 @@ class AnswerLink:
         event: An event of the timeline; None without one.
         from_ms, to_ms: The event's begin and end.
         part, value: The selection, such as "steps" and "12".
+        options: Options of the page with which it shows the rows.
     """
 
     label: str
@@ -69,6 +72,7 @@ class AnswerLink:
     to_ms: float | None = None
     part: str = ""
     value: str = ""
+    options: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +266,34 @@ class _Thing:
         self.session, self.name, self.file, self.line = session, name, file, line
         self.has_events = False  # of its own name, once `runs` were looked for
 
+    @cached_property
+    def work(self) -> tuple[WorkGroup, list[Any]]:
+        """Its rows of Work, one per side, that of devices first, and what their grouping is."""
+        base = _base(self.file)
+        at = f"{base}:{self.line}"
+        names: list[tuple[WorkGroup, tuple[str, ...]]] = [
+            ("line", (f"{at} {self.name}", at) if base and self.line else ()),
+            ("kernel", (self.name,)),
+            ("op", (self.name,)),
+            ("module", (self.name,)),
+        ]
+        for by, wanted in names:
+            for name in wanted:
+                rows = self._rows("work_table", "groups", "name", group_by=by).get(name)
+                if rows and name != UNNAMED[by]:
+                    return by, sorted(rows, key=lambda row: row.host_or_device)
+        return "op", []
+
+    def mostly(self, by: WorkGroup) -> str:
+        """Return the group of another kind with most of its time; "" if that is not known."""
+        own, rows = self.work
+        known = self._rows("work_table", "groups", "name", group_by=by).keys() - {UNNAMED[by]}
+        if not rows or not known:
+            return ""
+        within = f"{own}={rows[0].name}"
+        found = self._rows("work_table", "groups", "name", group_by=by, within=within)
+        return next((name for name in found if name != UNNAMED[by]), "")
+
     def row(self, tool: str, table: str, column: str, *names: str) -> Any:
         """Return the first row of a table with one of these names; None without one."""
         for name in (self.name, *names):
@@ -270,18 +302,35 @@ class _Thing:
                 return rows[0]
         return None
 
-    def _rows(self, tool: str, table: str, column: str) -> dict[str, list[Any]]:
+    def _rows(self, tool: str, table: str, column: str, **options: str) -> dict[str, list[Any]]:
         if self.session.available(tool) is not None:
             return {}
 
         def grouped() -> dict[str, list[Any]]:
             found: dict[str, list[Any]] = {}
-            result: Any = self.session.run_without_findings(tool)
+            result: Any = self.session.run_without_findings(tool, **options)
             for row in getattr(result, table).records():
                 found.setdefault(getattr(row, column), []).append(row)
             return found
 
-        return self.session._once(("about", tool, table, column), grouped)
+        return self.session._once(("about", tool, table, column, *options.items()), grouped)
+
+    def blocks(self, *ops: str) -> list[Any]:
+        """Return what these ops hold at the peak; an allocator may name the type of an op, too."""
+        named = self._rows("memory_profile", "breakdown", "op_name")
+        return [
+            row
+            for name, rows in named.items()
+            if name and (name in ops or parse_op_name(name).name in ops)
+            for row in rows
+        ]
+
+    @property
+    def line_of_work(self) -> str:
+        """The row of Work that its line has; "" without one."""
+        at = f"{_base(self.site.file)}:{self.site.line}"
+        rows = self._rows("work_table", "groups", "name", group_by="line")
+        return next((name for name in rows if name == at or name.startswith(f"{at} ")), "")
 
     @cached_property
     def line_of_time(self) -> Timeline:
@@ -321,49 +370,57 @@ class _Thing:
     @cached_property
     def runs(self) -> list[_Runs]:
         """Its events: those of devices if there are any, as launches may have a kernel's name."""
+        by, rows = self.work
+        exact = [] if by == "line" and rows else self._named(_exactly(self.name))
+        self.has_events = bool(exact)
+        return (
+            exact
+            or self._worked("Device")
+            or next(filter(None, map(self._named, self._patterns())), [])
+            or self._worked("Host")
+        )
+
+    def _named(self, text: str) -> list[_Runs]:
+        """Return the events whose names match."""
         line = self.line_of_time
         kinds = [line.sections[track.section].kind for track in line.tracks]
         on_devices = [track.id for track in line.tracks if kinds[track.id] == "device"]
-        for text in self._patterns():
-            for tracks in (on_devices, None):
-                hits = search(line, text, mode="regex", tracks=tracks).tracks
-                found = [(line.tracks[one.track], one.event) for one in hits]
-                # Lines that were derived repeat what is on others.
-                found = [one for one in found if not one[0].derived] or found
-                if found:
-                    self.has_events = text == _exactly(self.name)
-                    return [
-                        _Runs(
-                            track.host,
-                            event,
-                            track.start_ps[event - track.first_event],
-                            np.maximum(track.duration_ps[event - track.first_event], 0),
-                        )
-                        for track, event in found
-                    ]
-        return self._op_runs()
+        for tracks in (on_devices, None) if self.name else ():
+            hits = search(line, text, mode="regex", tracks=tracks).tracks
+            found = [(line.tracks[one.track], one.event) for one in hits]
+            # Lines that were derived repeat what is on others.
+            found = [one for one in found if not one[0].derived] or found
+            if found:
+                return [
+                    _Runs(
+                        track.host,
+                        event,
+                        track.start_ps[event - track.first_event],
+                        np.maximum(track.duration_ps[event - track.first_event], 0),
+                    )
+                    for track, event in found
+                ]
+        return []
 
     def _patterns(self) -> Iterator[str]:
-        if self.name:
-            yield _exactly(self.name)
         if self.op is not None and self.op.type:  # TensorFlow's on a host: "dense/MatMul:MatMul"
             yield _exactly(f"{self.op.operation}:{self.op.type}")
         if self.function is not None:  # calls of Python: "$train.py:12 step", "train.py(12): step"
-            base = re.escape(re.split(r"[\\/]", self.function.file)[-1])
+            base = re.escape(_base(self.function.file))
             yield rf"{base}[:(]\d+\)?:? {re.escape(self.name)}$"
 
-    def _op_runs(self) -> list[_Runs]:
-        """Return what devices run for the op of this name, else the op's own events on hosts."""
-        found = []
-        for number, host in enumerate(self.session.profile.hosts):
-            work, first = device_events(host), self.line_of_time.first_event[number]
-            codes = [code for code, op in enumerate(work.ops) if op.name == self.name != ""]
-            at = np.flatnonzero(np.isin(work.op, codes) & ~work.is_container)
-            if len(at):
-                rows = work.rows[at]
-                length = np.maximum(host.space.events.duration_ps[rows], 0)
-                found.append(_Runs(number, rows + first, host.space.events.start_ps[rows], length))
-        return found
+    def _worked(self, side: WorkSide) -> list[_Runs]:
+        """Return the runs that Work sums up as this thing."""
+        by, rows = self.work
+        if not any(row.host_or_device == side for row in rows):
+            return []
+        first = self.line_of_time.first_event
+        found = work_runs(self.session.profile, side, (by, rows[0].name))
+        return [
+            _Runs(number, events + first[number], start_ps, self_ps)
+            for number, (events, start_ps, self_ps) in enumerate(found)
+            if len(events)
+        ]
 
     @cached_property
     def first(self) -> EventPlace | None:
@@ -397,7 +454,16 @@ class _Thing:
 
     @cached_property
     def site(self) -> _Site:
-        """The line that it comes from."""
+        """The line that it comes from: that of its row in Work, where it has one."""
+        found, row = self._owner_site, _OF_LINE.fullmatch(self.mostly("line"))
+        if row is None or self.work[0] == "line":
+            return found
+        if (_base(found.file), found.line) == (row["file"], int(row["line"])):
+            return found
+        return _Site(row["file"], int(row["line"]), row["function"] or "", within=found.within)
+
+    @cached_property
+    def _owner_site(self) -> _Site:
         if self.function is not None:
             own = self.function
             return _Site(own.file, own.line or 0, own.function, "", "")
@@ -414,6 +480,11 @@ class _Thing:
         return _Site(self.file, self.line, within=within)
 
 
+def _base(file: str) -> str:
+    """Return the name of a file without its folders."""
+    return re.split(r"[\\/]", file)[-1]
+
+
 def _exactly(name: str) -> str:
     return f"^{re.escape(name)}$" if len(name) <= _LONGEST_NAME else f"^{re.escape(name[:300])}"
 
@@ -427,6 +498,12 @@ def _event(label: str, found: EventPlace, thing: _Thing) -> AnswerLink:
         from_ms=found.begin_ps / 1e9,
         to_ms=found.end_ps / 1e9,
     )
+
+
+def _in_work(label: str, by: WorkGroup, name: str = "", within: str = "") -> AnswerLink:
+    """Return the link to a row of Work, or to all that lies within a group."""
+    options = {"group_by": by, "where": "both"} | ({"within": within} if within else {})
+    return AnswerLink(label, "work_table", "groups", (name,) if name else (), options=options)
 
 
 def _how_long(thing: _Thing) -> Answer:
@@ -453,6 +530,9 @@ def _how_long(thing: _Thing) -> Answer:
     links = [_event("Show in timeline", first, thing)]
     if longest.event != first.event:
         links.append(_event("Longest run", longest, thing))
+    by, rows = thing.work
+    if rows and by in ("line", "module"):
+        links.append(_in_work("Its ops", "op", within=f"{by}={rows[0].name}"))
     return Answer(question, f"{text}.", tuple(links))
 
 
@@ -492,22 +572,33 @@ def _where_from(thing: _Thing) -> Answer:
     site, links = thing.site, []
     said = []
     if site.file:
-        base = re.split(r"[\\/]", site.file)[-1]
+        base = _base(site.file)
         at = f"{base}:{site.line}" if site.line else base
         said.append(f"{at} {site.function}".strip())
-        if thing.session.available("step_account") is None and site.line:
+        row = thing.line_of_work
+        if row and thing.work[0] == "line":
+            pass  # the row that is open
+        elif row:
+            links.append(_in_work(at, "line", row))
+        elif thing.session.available("step_account") is None and site.line:
             links.append(AnswerLink(at, "step_account", f"owners.line={site.line}", (site.file,)))
     if site.caller:
         said.append(f"called from {site.caller}")
     if site.within:
         said.append(f"within {site.within}")
+    is_of_one = thing.work[0] != "module" and len(thing.kernel_ops) < 2
+    module = thing.mostly("module") if is_of_one else ""
+    if module:
+        said.append(f"module {module}")
+        links.append(_in_work("Its module", "module", module))
     if len(thing.kernel_ops) == 1:
         said.append(f"of op {thing.kernel_ops[0]}")
     elif thing.kernel_ops:
         said.append(f"of {len(thing.kernel_ops):,} ops, most time in {thing.kernel_ops[0]}")
+        links.append(_in_work("Its ops", "op", within=f"kernel={thing.name}"))
     if thing.instruction is not None and thing.instruction.framework_op:
         said.append(f"of op {thing.instruction.framework_op}")
-    if thing.module is not None:
+    if thing.module is not None and not module:
         said.append(f"module {thing.module.module}")
     if not said:
         return Answer("Where from", "Source line not recorded.")
@@ -521,9 +612,7 @@ def _launched_by(thing: _Thing) -> Answer:
     said = []
     if thing.op is not None and thing.op.operation != thing.name:
         said.append(f"op {thing.op.operation}")
-        links.append(
-            AnswerLink("Its op", "framework_op_stats", "ops", (thing.op.operation,)),
-        )
+        links.append(_in_work("Its op", "op", thing.op.operation))
     if first is not None:
         arrows = launches(thing.session.profile)
         calls = [int(arrows.source[row]) for row in arrows.into(first.event)]
@@ -565,19 +654,26 @@ def _could_be(thing: _Thing) -> Answer:
         text = f"{time_words(cost.possible_us / 1e3)} per call instead of "
         text += f"{time_words(cost.avg_time_us / 1e3)} ({cost.bound_by})."
         return Answer(question, text, (AnswerLink("Its cost", "model_flops", "ops", (cost.op,)),))
+    reached = next((row.roof_frac for row in thing.work[1] if row.roof_frac > 0), None)
+    if reached is not None:
+        return Answer(question, f"{percent(reached)} of its roof, while its costs are known.")
     return Answer(question, "Its FLOP and bytes were not recorded.")
 
 
 def _memory(thing: _Thing) -> Answer:
     question = "Memory"
+    own, rows = thing.work
+    held = next((row.peak_bytes for row in rows if row.peak_bytes >= 0), None)
     name = thing.op.operation if thing.op is not None else ""
-    block = thing.row("memory_profile", "breakdown", "op_name", name)
-    if block is not None:
-        text = f"{size_words(block.allocation_bytes)} at the peak{_held(block)}."
+    blocks = thing.blocks(thing.name, name)
+    if blocks and not held:
+        held = sum(block.allocation_bytes for block in blocks)
+    if held:
+        whose = "Its op holds " if own == "kernel" and blocks else ""
+        text = f"{whose}{size_words(held)} at the peak{_held(blocks)}."
+        names = tuple(dict.fromkeys(block.op_name for block in blocks))
         return Answer(
-            question,
-            text,
-            (AnswerLink("At the peak", "memory_profile", "breakdown", (block.op_name,)),),
+            question, text, (AnswerLink("At the peak", "memory_profile", "breakdown", names),)
         )
     buffer = thing.row("memory_viewer", "buffers", "instruction")
     if buffer is not None:
@@ -587,15 +683,26 @@ def _memory(thing: _Thing) -> Answer:
         return Answer(question, text, (link,))
     if thing.session.available("memory_profile") is not None:
         return Answer(question, "Allocations were not recorded.")
+    if own == "kernel" and len(thing.kernel_ops) > 1:
+        link = _in_work("Its ops", "op", within=f"kernel={thing.name}")
+        return Answer(question, "Ops hold memory, and several run this kernel.", (link,))
+    if rows and held is None:
+        return Answer(question, f"Allocations name no {own}.")
     return Answer(question, "It holds nothing at the peak.")
 
 
-def _held(block: Any) -> str:
+def _held(blocks: Sequence[Any]) -> str:
     """Return from when to when blocks are held, as far as it is known."""
-    if not isfinite(block.first_ms):
+    begins = [block.first_ms for block in blocks if _is_known(block.first_ms)]
+    if not begins:
         return ""
-    until = f"until {time_words(block.freed_ms)}" if isfinite(block.freed_ms) else "and never freed"
-    return f", held from {time_words(block.first_ms)} {until}"
+    ends = [block.freed_ms for block in blocks]
+    until = f"until {time_words(max(ends))}" if all(map(_is_known, ends)) else "and never freed"
+    return f", held from {time_words(min(begins))} {until}"
+
+
+def _is_known(time_ms: float | None) -> bool:
+    return time_ms is not None and isfinite(time_ms)
 
 
 # Tables of a comparison, their columns of names, and the kind of their rows.

@@ -14,6 +14,8 @@ from stepscope.session.compare import compare
 from tests.profiles import gpu, host, line, space, stream
 from tests.profiles.loops import Kernel, Loop, record
 from tests.profiles.model import EventLike
+from tests.unit.analysis.test_module_tree import kernel, module
+from tests.unit.formats.kineto.layout import allocation, text, x
 
 SLOW_STEP = 6
 
@@ -141,6 +143,46 @@ def test_op_of_a_host_is_found_by_its_event_with_the_type(tmp_path: Path) -> Non
         said = texts(about(found, "dense/MatMul"))
     assert said["How long"].startswith("2.4 ms in 8 runs")
     assert said["How often"].startswith("1 run, 300 µs in each of")
+
+
+def torch_loop(folder: Path) -> Session:
+    """A module whose op launches three kernels and holds two blocks, from a line of a program."""
+    events = [
+        x("python_function", "train.py(7): step", 0, 300, Python_id=1),
+        module("Net_0", 1, 100),
+        x("python_function", "model.py(12): forward", 2, 90, Python_id=2),
+        x("cpu_op", "aten::addmm", 15, 40),
+        allocation(16, 64 << 20, 64 << 20, addr=1),
+        allocation(17, 16 << 20, 80 << 20, addr=2),
+        *(each for n, us in enumerate((5, 7, 12)) for each in kernel(n + 1, 18 + 10 * n, us)),
+        allocation(70, -(64 << 20), 16 << 20, addr=1),
+    ]
+    folder.mkdir()
+    (folder / "host.pt.trace.json").write_bytes(text(events).encode())
+    return stepscope.open(folder)
+
+
+def test_op_line_and_module_are_told_as_work_sums_them(tmp_path: Path) -> None:
+    with torch_loop(tmp_path / "torch") as found:
+        for by in ("op", "line", "module"):
+            (row,) = found.work_table(group_by=by, where="device").groups.records()
+            at = ("forward", "model.py", 12) if by == "line" else (row.name,)
+            said = about(found, *at)
+            assert texts(said)["How long"].startswith("24 µs in 3 runs: median 7 µs"), by
+            assert row.self_time_us == 24
+            assert texts(said)["Memory"].startswith("80.0 MiB at the peak"), by
+            assert sum(said.bin_count) == 3
+        (op,) = found.work_table(group_by="op", where="device").groups.records()
+        answers = {one.question: one for one in about(found, op.name).answers}
+        assert answers["Where from"].text == "model.py:12 forward, module Net_0."
+        assert [(link.options["group_by"], link.rows) for link in answers["Where from"].links] == [
+            ("line", ("model.py:12 forward",)),
+            ("module", ("Net_0",)),
+        ]
+        assert answers["Memory"].text.endswith("and never freed.")
+        assert answers["Memory"].links[0].rows == ("aten/addmm:addmm",)
+        of_kernel = texts(about(found, "gemm"))
+        assert of_kernel["Memory"].startswith("Its op holds 80.0 MiB at the peak")
 
 
 def test_unknown_names_say_so(session: Session) -> None:

@@ -8,7 +8,7 @@ to the op, line or module that asked for it, on the host and on devices alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -197,6 +197,19 @@ def work_totals(
         roof_frac=roof_frac,
         peak_bytes=_peak_bytes(profile, by, within, names),
     )
+
+
+def work_runs(
+    profile: Profile, side: WorkSide, within: tuple[WorkGroup, str]
+) -> Iterator[tuple[I64, I64, I64]]:
+    """Yield rows, starts and self times of the runs of one group, host by host, over all time."""
+    several = len(profile.hosts) > 1
+    for host in profile.hosts:
+        events = _events(host, side)
+        own = _lies_within(host, side, within, events, f"{host.name}/" if several else "")
+        at = np.flatnonzero(own & events.is_run & (events.self_ps > 0))
+        rows = events.rows[at]
+        yield rows, host.space.events.start_ps[rows], events.self_ps[at]
 
 
 def _lies_within(
