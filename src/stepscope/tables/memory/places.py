@@ -10,6 +10,7 @@ import numpy as np
 from stepscope.columns import stats_by_name
 from stepscope.columns.space import I32, I64
 from stepscope.schema import names
+from stepscope.tables.core.op_name import OpCategory, parse_op_name
 from stepscope.tables.core.op_scopes import alike
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.memory.allocations import AllocationLabels, Allocations, allocations
@@ -54,10 +55,16 @@ def _ops(host: Host) -> AllocationLabels | None:
     found = allocations(host)
     if found is None:
         return None
-    texts = alike([*found.op.texts, *found.context.texts])
+    texts = alike([*map(_op_name, found.op.texts), *found.context.texts])
     is_said = found.op.codes > 0
     codes = np.where(is_said, found.op.codes, found.context.codes + len(found.op.texts))
     return _merged(codes, texts)
+
+
+def _op_name(text: str) -> str:
+    """The op as other tools call it: some allocators name its type, too."""
+    name = parse_op_name(text)
+    return name.name if name.category is not OpCategory.UNKNOWN else text
 
 
 def _scopes(found: Allocations) -> AllocationLabels:
