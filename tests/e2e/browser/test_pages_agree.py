@@ -161,7 +161,7 @@ def test_steps_that_do_not_count_are_drawn_paler(open_page: Opener) -> None:
 
 def test_looking_closer_at_a_slice_moves_nothing_below(open_page: Opener) -> None:
     page = open_page("#/op_profile?run=compiled")
-    tree = page.get_by_role("heading", name="Tree")
+    tree = page.get_by_role("heading", name="Nodes", exact=True)
     before = tree.bounding_box()
     assert before is not None
     slices = page.locator(".icicle .slice")

@@ -75,7 +75,7 @@ def test_long_names_show_what_tells_them_apart(open_page: Opener) -> None:
 
 def test_parts_have_colours_where_no_utilisation_is_known(open_page: Opener) -> None:
     page = open_page("#/op_profile?run=deep")
-    expect(page.locator(".figures")).to_contain_text("neither FLOPs nor bytes")
+    page.locator(".slice rect").first.wait_for()
     colours = page.locator(".slice rect").evaluate_all(
         "all => all.map(each => getComputedStyle(each).fill)"
     )

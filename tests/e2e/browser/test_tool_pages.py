@@ -25,7 +25,7 @@ PAGES = {
         "counters",
         ["Units compared with their peaks", "Parts and states of units"],
     ),
-    "op_profile": ("compiled", ["Where the time goes"]),
+    "op_profile": ("compiled", ["Nodes by time"]),
     "input_pipeline_analyzer": (
         "pipeline",
         ["Average step", "Step times", "What the host does for input"],
@@ -90,7 +90,7 @@ def test_every_chart_of_a_page_has_content(open_page: Opener, tool: str) -> None
             )
         )
         assert sizes > 0, title
-    assert page.locator(".figures, .graph-view").count() > 0, "the answer comes first"
+    assert page.locator(".figures, .facts, .graph-view").count() > 0, "the answer comes first"
 
 
 @pytest.mark.parametrize("tool", PAGES)
@@ -317,6 +317,21 @@ def test_the_tree_opens_and_closes_by_keys(open_page: Opener) -> None:
     page.keyboard.press("ArrowRight")
     expect(rows).to_have_count(before)
     expect(tree.locator('[aria-selected="true"]')).to_have_count(1)
+
+
+def test_modules_are_a_picture_and_open_level_by_level(open_page: Opener) -> None:
+    page = open_page("#/module_tree?run=modules")
+    tree = page.get_by_role("treegrid", name="Modules")
+    rows = tree.locator('[role="row"][aria-level]')
+    expect(rows.first).to_contain_text("Net_0")
+    assert [row.get_attribute("aria-level") for row in rows.all()] == ["1", "2", "3"]
+    assert page.locator(".slice").count() == 3
+    # Its names come indented, for terminals.
+    assert page.locator(".slice text").all_text_contents() == ["Net_0", "Layer_0", "Linear_0"]
+    tree.focus()
+    for key in ("Home", "ArrowLeft"):
+        page.keyboard.press(key)
+    expect(rows).to_have_count(1)
 
 
 def test_the_tree_finds_names_wherever_they_are(open_page: Opener) -> None:

@@ -9,6 +9,8 @@ from tests.profiles.dcn import slices as tpu_of_slices
 from tests.profiles.hlo import f32, instruction, memory_plan, metadata_plane, program
 from tests.profiles.memory import Heap
 from tests.profiles.model import Event, EventLike, Line, gpu, host, line, space, stream, u
+from tests.unit.analysis.test_module_tree import kernel, module
+from tests.unit.formats.kineto.layout import text, x
 
 STEPS = 12
 WORKERS_PER_HOST = 2
@@ -215,6 +217,19 @@ def slices() -> bytes:
     return space(host(thread), *planes[1:])
 
 
+def modules() -> bytes:
+    """PyTorch modules within each other, with a kernel in the innermost."""
+    return text(
+        [
+            module("Net_0", 1, 100),
+            module("Layer_0", 2, 60),
+            module("Linear_0", 3, 50),
+            x("cpu_op", "aten::addmm", 5, 20),
+            *kernel(1, 8, 12),
+        ]
+    ).encode()
+
+
 RECORDINGS = {
     "slices/host.xplane.pb": slices(),
     "counters/host.xplane.pb": counters(),
@@ -224,4 +239,5 @@ RECORDINGS = {
     "server/host.xplane.pb": server(),
     "compiled/host.xplane.pb": compiled(),
     "heap/host.xplane.pb": heap(),
+    "modules/host.pt.trace.json": modules(),
 }

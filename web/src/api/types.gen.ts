@@ -608,16 +608,6 @@ export interface RooflineDevice {
   readonly peak_source: string;
 }
 
-/** How much of the devices the model uses; None where it cannot be told. */
-export interface Utilisation {
-  readonly steps: number;
-  readonly step_ms: number | null;
-  readonly model_tflop: number | null;
-  readonly mfu_frac: number | null;
-  readonly hfu_frac: number | null;
-  readonly known_frac: number | null;
-}
-
 /** One memory: what the profile says about its use, and about its peak. */
 export interface MemorySystem {
   readonly id: string;
@@ -1355,70 +1345,6 @@ export interface PythonRow {
   readonly step_frac: readonly (number | null)[];
   /** Waits. Whether its name is that of a wait. */
   readonly is_wait: readonly (boolean | null)[];
-}
-
-/** Columns: One node of the tree; rows come in reading order, parents first. */
-export interface OpProfileNodeRow {
-  /** Id. */
-  readonly id: readonly (number | null)[];
-  /** Parent. -1 for the root. */
-  readonly parent: readonly (number | null)[];
-  /** Depth. */
-  readonly depth: readonly (number | null)[];
-  /** Name. */
-  readonly name: readonly (string | null)[];
-  /** Kind. */
-  readonly kind: readonly (string | null)[];
-  /** Category. */
-  readonly category: readonly (string | null)[];
-  /** Time (µs). Self time of all ops below this node. */
-  readonly time_us: readonly (number | null)[];
-  /** Share (%). Share of the root: idle time plus the time of all ops, overlapping or not. */
-  readonly time_frac: readonly (number | null)[];
-  /** Occurrences. */
-  readonly occurrences: readonly (number | null)[];
-  /** Average time (µs). */
-  readonly avg_time_us: readonly (number | null)[];
-  /** FLOP utilisation (%). FLOP rate ÷ peak, at most 1; empty if either is unknown. */
-  readonly utilisation_frac: readonly (number | null)[];
-  /** FLOP rate / peak (%). */
-  readonly uncapped_utilisation_frac: readonly (number | null)[];
-  /** Limited by. */
-  readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
-  /** Utilisation (%). Share of its limit: a memory, or the FLOP peak of its type. */
-  readonly roofline_efficiency_frac: readonly (number | null)[];
-  /** Wasted time (µs). Time beyond that needed for its FLOPs at the device's peak. */
-  readonly wasted_us: readonly (number | null)[];
-  /** Wasted (%). Wasted time as a share of the root. */
-  readonly wasted_frac: readonly (number | null)[];
-  /** FLOP rate (GFLOP/s). */
-  readonly flop_rate_gflops: readonly (number | null)[];
-  /** FLOPs. */
-  readonly flops: readonly (number | null)[];
-  /** Model FLOPs. */
-  readonly model_flops: readonly (number | null)[];
-  /** Bytes accessed (B). */
-  readonly accessed_bytes: readonly (number | null)[];
-  /** HBM bandwidth (GB/s). */
-  readonly hbm_bw_gbps: readonly (number | null)[];
-  /** HBM bandwidth / peak (%). */
-  readonly hbm_bw_frac: readonly (number | null)[];
-  /** On-chip read / peak (%). */
-  readonly on_chip_read_bw_frac: readonly (number | null)[];
-  /** On-chip write / peak (%). */
-  readonly on_chip_write_bw_frac: readonly (number | null)[];
-  /** Children. */
-  readonly children: readonly (number | null)[];
-  /** Program. */
-  readonly program: readonly (string | null)[];
-  /** Framework op. */
-  readonly framework_op: readonly (string | null)[];
-  /** HLO text. */
-  readonly expression: readonly (string | null)[];
-  /** Source. */
-  readonly source: readonly (string | null)[];
-  /** Source stack. */
-  readonly source_stack: readonly (string | null)[];
 }
 
 /** Columns: A corner of a roof: the achievable FLOP rate at an intensity. */
@@ -2587,20 +2513,6 @@ export interface HostActivity extends ResultBody {
   readonly after_update_frac: number | null;
   readonly recomputed: Recomputed | null;
   readonly between: BetweenSteps | null;
-}
-
-/** Where the device's time goes as a tree, and how well each part uses the device. */
-export interface OpProfile extends ResultBody {
-  readonly tool: "op_profile";
-  readonly headline: string;
-  readonly nodes: TableOf<OpProfileNodeRow>;
-  readonly total_time_us: number | null;
-  readonly idle_time_us: number | null;
-  readonly idle_frac: number | null;
-  readonly idle_of: string;
-  readonly device_type: string;
-  readonly peak_gflops: number | null;
-  readonly peak_hbm_bw_gbps: number | null;
 }
 
 /** How close each op, and the whole program, comes to the device's roofline. */

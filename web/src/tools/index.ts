@@ -11,7 +11,6 @@ import { InferenceProfile } from "./inference_profile/page.tsx";
 import { InputPipeline } from "./input_pipeline_analyzer/page.tsx";
 import { MemoryProfile } from "./memory_profile/page.tsx";
 import { MemoryViewer } from "./memory_viewer/page.tsx";
-import { OpProfile } from "./op_profile/page.tsx";
 import { Overview } from "./overview_page/page.tsx";
 import { WholePod } from "./pod/page.tsx";
 import { PodViewer } from "./pod_viewer/page.tsx";
@@ -38,7 +37,6 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   host_activity: { Page: HostActivity },
   work_table: { Page: Work, owns: ["within"] },
   roofline_model: { Page: RooflineModel },
-  op_profile: { Page: OpProfile },
   inference_profile: { Page: InferenceProfile, owns: ["model"] },
   pod: { Page: WholePod },
   pod_viewer: { Page: PodViewer, owns: ["step"] },

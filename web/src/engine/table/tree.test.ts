@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NumberColumn } from "./table.ts";
-import { shownRows, slicesOf, treeOf, withAncestors } from "./tree.ts";
+import { shownRows, slicesOf, treeOf, treeOfTable, withAncestors } from "./tree.ts";
 
 //   0 program 100
 //   ├ 1 conv 60
@@ -24,6 +24,19 @@ test("depths and parents follow from ids", () => {
   assert.deepEqual([...TREE.depths], [0, 1, 2, 2, 1]);
   assert.deepEqual([...TREE.parents], [-1, 0, 1, 1, 0]);
   assert.deepEqual(TREE.roots, [0]);
+});
+
+test("rows of a table name their parents, or follow them with a depth", () => {
+  const numbers = (name: string, values: number[]) => {
+    const meta = { ...COLUMN.meta, name };
+    return { ...COLUMN, meta, values: Float64Array.from(values) };
+  };
+  const named = [numbers("id", [10, 11, 12]), numbers("parent", [-1, 10, 10])];
+  assert.deepEqual([...treeOfTable({ rows: 3, columns: named }).parents], [-1, 0, 0]);
+  const deep = [numbers("depth", [0, 1, 2, 1, 0, 1])];
+  const tree = treeOfTable({ rows: 6, columns: deep });
+  assert.deepEqual([...tree.parents], [-1, 0, 1, 0, -1, 4]);
+  assert.deepEqual(tree.roots, [0, 4]);
 });
 
 test("a row whose parent is unknown is a root, and a row cannot contain itself", () => {

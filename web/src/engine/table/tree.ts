@@ -1,6 +1,6 @@
 /** Rows that contain each other: which are shown, in which order, and how they divide their parents. */
 
-import { type Column, sortRows } from "./table.ts";
+import { type Column, columnOf, sortRows, type Table } from "./table.ts";
 
 export interface Tree {
   readonly rows: number;
@@ -31,6 +31,23 @@ export function treeOf(ids: ArrayLike<number>, parentIds: ArrayLike<number>): Tr
     (parent < 0 ? roots : (children[parent] as number[])).push(row);
   }
   return { rows, parents, depths, children, roots };
+}
+
+/** The tree of a table whose rows name their parents, or else come in reading order with depths. */
+export function treeOfTable(table: Table): Tree {
+  const numbers = (name: string) => {
+    const column = columnOf(table, name);
+    return column?.type === "number" ? column.values : null;
+  };
+  const [ids, parents] = [numbers("id"), numbers("parent")];
+  if (ids && parents) return treeOf(ids, parents);
+  const depths = numbers("depth") ?? new Float64Array(table.rows);
+  const above: number[] = [];
+  const parentRows = Array.from(depths, (depth, row) => {
+    above[depth] = row;
+    return depth > 0 ? (above[depth - 1] ?? -1) : -1;
+  });
+  return treeOf(Array.from(depths.keys()), parentRows);
 }
 
 /** Rows in sight, parents before children, siblings by a column. */

@@ -6,7 +6,8 @@ import { Facts } from "../../widgets/facts.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
 import type { ToolPageProps } from "../sections/tool_page.tsx";
-import { TableField } from "./table.tsx";
+import { TableField, type TableFieldProps } from "./table.tsx";
+import { TreeField } from "./tree.tsx";
 import { isLong, isScalar, Value } from "./value.tsx";
 
 const ENVELOPE: ReadonlySet<string> = new Set([
@@ -22,6 +23,12 @@ const ENVELOPE: ReadonlySet<string> = new Set([
   "short_names",
   "selection",
 ]);
+
+/** Rows with a depth contain each other. */
+function TableOrTree(props: TableFieldProps) {
+  const { rows, columns } = props.source;
+  return rows > 0 && "depth" in columns ? <TreeField {...props} /> : <TableField {...props} />;
+}
 
 export function Generic(props: ToolPageProps) {
   const { result } = props;
@@ -59,7 +66,7 @@ export function Generic(props: ToolPageProps) {
         ))}
       {rest.map(([name, value]) =>
         isColumnarTable(value) ? (
-          <TableField key={name} field={name} at={name} source={value} {...props} />
+          <TableOrTree key={name} field={name} at={name} source={value} {...props} />
         ) : (
           <section key={name}>
             <h2>{fieldLabel(props.tool.labels, name)}</h2>

@@ -25,8 +25,15 @@ const FIRST: Readonly<Record<string, string>> = {
     "type operation self_time_us device_self_time_frac host_self_time_frac occurrences",
   "kernel_stats.kernels":
     "name kernel_class op_name total_duration_us share_frac occurrences avg_duration_us",
+  "op_profile.nodes":
+    "name time_us time_frac roofline_efficiency_frac bound_by utilisation_frac hbm_bw_frac wasted_us wasted_frac",
+  "module_tree.modules": "module device_ms device_frac forward_ms backward_ms host_ms calls",
   "hlo_stats.ops": "hlo_op framework_op self_time_us self_time_frac bound_by program category",
 };
+
+export function firstColumns(tool: string, field: string): readonly string[] {
+  return FIRST[`${tool}.${field}`]?.split(" ") ?? [];
+}
 
 export interface TableFieldProps extends ToolPageProps {
   /** Its name among the tool's tables. */
@@ -38,8 +45,7 @@ export interface TableFieldProps extends ToolPageProps {
 
 export function TableField(props: TableFieldProps) {
   const { field, at, source, tool, result } = props;
-  const first = FIRST[`${tool.id}.${field}`] ?? "";
-  const names = useMemo(() => first.split(" "), [first]);
+  const names = useMemo(() => firstColumns(tool.id, field), [tool, field]);
   const ordered = useFirst(useTable(props, field, source, at), names);
   const { binding, said } = useWithoutConstants(ordered);
   const title = fieldLabel(tool.labels, field.slice(field.lastIndexOf(".") + 1));
