@@ -22,6 +22,13 @@ from stepscope.tables.core.profile import Profile, TimeBase
 from stepscope.utf8 import shown
 
 OptionType = Literal["bool", "str", "int", "float"]
+# Shorter columns are not worth a list of values beside them.
+_CODED_FROM_ROWS: Final = 16
+# Codes of values that repeat less often compress worse than the values.
+_REPEATED: Final = 4
+# Rows that are looked at first, spread over the table.
+_SAMPLE: Final = 64
+_LONG_IN_JSON: Final = frozenset({str, float, type(None)})
 NOTHING_CHOSEN: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -489,3 +496,29 @@ def columnar(
             place = place[part]
         place[last] = {"rows": len(table), "columns": table.to_dict()}
     return bringing(body, names_of(result), profile)
+
+
+def coded(body: dict[str, Any], result: Result) -> dict[str, Any]:
+    """``columnar`` JSON with columns of few values as ``{"values": …, "codes": …}``."""
+    for name in tables_of(result):
+        table: Any = body
+        for part in name.split("."):
+            table = table[part]
+        table["columns"] = {key: _coded(cells) for key, cells in table["columns"].items()}
+    return body
+
+
+def _coded(cells: list[Any]) -> list[Any] | dict[str, list[Any]]:
+    if len(cells) < _CODED_FROM_ROWS:
+        return cells
+    some = cells[:: max(len(cells) // _SAMPLE, 1)]
+    # Whole numbers are as short as codes; lists and records cannot be looked up.
+    if not set(map(type, some)) <= _LONG_IN_JSON or 2 * len(set(some)) > len(some):
+        return cells
+    try:
+        code_of: dict[str | float | None, int] = {}
+        codes = [code_of.setdefault(cell, len(code_of)) for cell in cells]
+    except TypeError:  # a list or a record further down
+        return cells
+    is_short = _REPEATED * len(code_of) <= len(cells)
+    return {"values": list(code_of), "codes": codes} if is_short else cells

@@ -297,6 +297,17 @@ def test_rows_and_columns_hold_the_same(client: Client, tool: str) -> None:
     }
 
 
+def test_coded_columns_hold_the_same(client: Client) -> None:
+    path = "/api/v1/tool/framework_op_stats?run=2024_02_01_00_00_00&layout="
+    columns, coded = body(ask(client, f"{path}columns")), body(ask(client, f"{path}coded"))
+    for name, cells in coded["ops"]["columns"].items():
+        if isinstance(cells, dict):
+            coded["ops"]["columns"][name] = [cells["values"][code] for code in cells["codes"]]
+    assert coded == columns
+    refused = ask(client, f"{path}lists")
+    assert refused.status_code == 400
+
+
 def test_options_and_host_reach_the_tool(client: Client) -> None:
     run = "run=2024_02_01_00_00_00"
     got = body(ask(client, f"/api/v1/tool/op_stats?{run}&host=b&where=host&layout=columns"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from generate import typescript
 from stepscope.result import Result, Table, tables_of
 from stepscope.surfaces import export
-from stepscope.surfaces.envelope import columnar
+from stepscope.surfaces.envelope import coded, columnar
 from stepscope.surfaces.fields import table_fields
 from stepscope.surfaces.outline import outline
 from tests.unit.surfaces.sample import Sample, sample
@@ -49,6 +49,15 @@ def test_columns_replace_rows_at_any_depth() -> None:
     assert body["drawing"]["nodes"]["columns"]["operation"] == ["x", "y"]
     assert body["ops"]["columns"]["rate"] == [None, None]
     assert columnar(answer(drawn=False))["drawing"] is None
+
+
+def test_repeated_values_are_sent_once_at_any_depth() -> None:
+    names = ("long",) * 20 + ("other",) * 20
+    drawn = Answer(ops=sample(tuple("abcdefghijklmnopqrst")), drawing=Drawing("d", sample(names)))
+    body = coded(columnar(drawn), drawn)
+    texts = {"values": ["long", "other"], "codes": [0] * 20 + [1] * 20}
+    assert body["drawing"]["nodes"]["columns"]["operation"] == texts
+    assert body["ops"]["columns"]["operation"] == list("abcdefghijklmnopqrst")
 
 
 def test_exports_and_pages_know_nested_tables() -> None:

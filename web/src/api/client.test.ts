@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { ApiError, errorInfo, getBytes, getJson, ServerGone } from "./client.ts";
+import { ApiError, errorInfo, getBytes, getJson, getResult, ServerGone } from "./client.ts";
 
 const realFetch = globalThis.fetch;
 
@@ -78,4 +78,16 @@ test("a foreseen error arrives as an answer, with its status beside it", async (
 test("every failure has a text", () => {
   assert.equal(errorInfo(new RangeError("too deep")).what, "too deep");
   assert.equal(errorInfo("odd").what, "odd");
+});
+
+test("coded columns arrive as cells, at any depth", async () => {
+  const coded = { values: ["b", null], codes: [0, 1, 0] };
+  const table = { rows: 3, columns: { name: coded, n: [1, 2, 3] } };
+  answer(JSON.stringify({ tool: "t", part: { kernels: table }, plain: [{ values: 1 }] }));
+  const found = await getResult("t", {}, new AbortController().signal);
+  assert.deepEqual(found, {
+    tool: "t",
+    part: { kernels: { rows: 3, columns: { name: ["b", null, "b"], n: [1, 2, 3] } } },
+    plain: [{ values: 1 }],
+  });
 });

@@ -5,6 +5,7 @@
 
 import { learnShortNames } from "../base/short_name.ts";
 import { report } from "../report/answers.ts";
+import { spelledOut } from "./columns.ts";
 import type {
   AboutInfo,
   AdviceInfo,
@@ -142,8 +143,13 @@ export async function getTools(run: string, host: string): Promise<readonly Tool
   return (await getJson<{ tools: ToolInfo[] }>(apiUrl("tools", { run, host }))).tools;
 }
 
-export function getResult(tool: string, query: Query, signal: AbortSignal): Promise<ResultBody> {
-  return getJson(apiUrl(`tool/${tool}`, { ...query, layout: "columns" }), signal);
+export async function getResult(
+  tool: string,
+  query: Query,
+  signal: AbortSignal,
+): Promise<ResultBody> {
+  const url = apiUrl(`tool/${tool}`, { ...query, layout: "coded" });
+  return spelledOut(await getJson<ResultBody>(url, signal));
 }
 
 export function getAdvice(query: Query, signal: AbortSignal): Promise<AdviceInfo> {

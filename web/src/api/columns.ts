@@ -53,3 +53,19 @@ export function rowsWhere(table: AnyTable, test: (row: number) => boolean): Colu
   );
   return { rows: kept.length, columns: Object.fromEntries(columns) };
 }
+
+/** An answer whose coded columns are columns of cells; it is changed in place. */
+export function spelledOut<T>(answer: T): T {
+  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return answer;
+  const { rows, columns } = answer as { rows?: unknown; columns?: Record<string, unknown> };
+  if (typeof rows !== "number" || !columns) {
+    for (const part of Object.values(answer)) spelledOut(part);
+    return answer;
+  }
+  for (const [name, cells] of Object.entries(columns)) {
+    if (Array.isArray(cells)) continue;
+    const { values, codes } = cells as { values: unknown[]; codes: number[] };
+    columns[name] = codes.map((code) => values[code]);
+  }
+  return answer;
+}

@@ -22,6 +22,7 @@ from stepscope.surfaces.envelope import (
     ProgressInfo,
     SessionInfo,
     ToolsInfo,
+    coded,
     columnar,
     file_info,
     run_info,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from stepscope.tables.core.profile import TimeBase
 
 _LONGEST_NUMBER = 10
+_LAYOUTS = ("rows", "columns", "coded")
 _FORMATS: dict[str, tuple[str, Callable[[Result, str], bytes]]] = {
     "csv": (
         "text/csv",
@@ -97,12 +99,16 @@ class Api:
         return json_answer(request, body)
 
     def tool(self, request: Request, tool: str) -> Response:
-        """One tool's answer; ``layout=columns`` gives tables as columns, ``top`` cuts them."""
+        """One tool's answer; ``layout`` gives tables as rows or columns, ``top`` cuts them.
+
+        The pages ask for ``coded`` columns: names of kernels repeat row by row.
+        """
         layout = request.args.get("layout", "rows")
-        if layout not in ("rows", "columns"):
-            raise UsageError(f"layout cannot be {layout!r}.", hint="One of rows, columns.")
+        if layout not in _LAYOUTS:
+            hint = f"One of {', '.join(_LAYOUTS)}."
+            raise UsageError(f"layout cannot be {layout!r}.", hint=hint)
         top = _top(request.args.get("top"))
-        if tool == pods.ID and layout == "columns" and top is None:
+        if tool == pods.ID and layout != "rows" and top is None:
             return self._pods.page(request)
         if layout == "rows":
             return json_answer(request, self._result(request, tool).to_dict(top))
@@ -111,7 +117,8 @@ class Api:
         # Comparisons and pods are about more recordings than are open.
         is_of_one = tool not in (comparison.ID, pods.ID)
         profile = self._session(request).profile if is_of_one else None
-        return json_answer(request, columnar(result, top, profile))
+        body = columnar(result, top, profile)
+        return json_answer(request, body if layout == "columns" else coded(body, result))
 
     def advice(self, request: Request) -> Response:
         """All advice; every tool is run for it, so that pages ask for it beside their own."""
