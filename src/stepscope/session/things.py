@@ -34,6 +34,7 @@ class Thing:
         row: The text that selects its row there.
         from_ms, to_ms: Where a step lies in the recording; None for all else.
         options: Options of the tool with which it shows the row.
+        title: What pages call it; "" for its name.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Thing:
     from_ms: float | None = None
     to_ms: float | None = None
     options: dict[str, str] = field(default_factory=dict)
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ def _worked(session: Session, by: WorkGroup) -> Iterator[tuple[str, Thing]]:
                 "groups",
                 name,
                 options={"group_by": by, "where": where},
+                title=titles.get(name, ""),
             ),
         )
 

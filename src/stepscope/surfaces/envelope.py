@@ -224,6 +224,7 @@ class ThingInfo(TypedDict):
     from_ms: float | None
     to_ms: float | None
     options: dict[str, str]
+    title: str
 
 
 class ThingsInfo(TypedDict):

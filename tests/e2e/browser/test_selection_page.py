@@ -132,6 +132,10 @@ SELECTIONS: list[tuple[str, str, dict[str, str]]] = [
     ("cpu", "framework_op_stats", {"steps": "599"}),
     ("cpu", "step_account", {"steps": "0-9"}),
     ("cpu", "host_activity", {"range": "0.1s-0.2s"}),
+    ("gpu", "work_table", {"steps": "10-20"}),
+    ("gpu", "work_table", {"device": "worker-1", "steps": "3-4"}),
+    ("gpu", "work_table", {"range": "5ms-9.1ms"}),
+    ("cpu", "work_table", {"steps": "100-199"}),
 ]
 
 
@@ -182,8 +186,8 @@ def test_page_terminal_and_python_agree_to_the_digit(
         assert headline in " ".join(plain.split())
 
 
-def test_there_are_twenty_selections() -> None:
-    assert len(SELECTIONS) == 20
+def test_there_are_twenty_selections_and_four_of_work() -> None:
+    assert len(SELECTIONS) == 24
 
 
 def test_the_timeline_scrolls_to_a_selected_device(open_page: Opener) -> None:

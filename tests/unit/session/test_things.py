@@ -35,6 +35,14 @@ def test_every_row_that_contains_all_words_is_named_once(session: Session) -> No
     assert len(listed) == len(set(listed))
 
 
+def test_kernel_is_found_and_listed_by_the_name_that_pages_show(tmp_path: Path) -> None:
+    name = "void cudnn::bn_fw<float, 512>(float const*, int)"
+    (tmp_path / "host.xplane.pb").write_bytes(space(gpu(0, stream(7, (name, 30.0, 400.0)))))
+    session = stepscope.open(tmp_path)
+    found = [one for one in things(session, "bn_fw<float>") if one.tool == "work_table"]
+    assert [(one.name, one.title) for one in found] == [(name, "bn_fw<float>")]
+
+
 @pytest.mark.parametrize("by", ["type", "op", "kernel", "module"])
 def test_thing_opens_its_row_of_work(session: Session, by: WorkGroup) -> None:
     row = next(session.work_table(group_by=by).groups.records())

@@ -195,6 +195,7 @@ export interface ThingInfo {
   readonly from_ms: number | null;
   readonly to_ms: number | null;
   readonly options: Readonly<Record<string, string>>;
+  readonly title: string;
 }
 
 /** What a text names in a recording. */

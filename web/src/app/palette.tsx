@@ -44,10 +44,10 @@ function thingChoice(thing: ThingInfo, tools: readonly ToolInfo[]): Choice & { r
   const tables = tools.find((tool) => tool.id === thing.tool)?.tables ?? {};
   const rows = thing.row ? [thing.row] : [];
   const params = evidenceParams({ ...thing, what: thing.table, rows }, tables);
-  const { kind, name, detail, tool } = thing;
+  const { kind, name, title, detail, tool } = thing;
   return {
     id: `thing ${kind} ${name}`,
-    label: shortName(name),
+    label: title || shortName(name),
     detail: [kind, detail].filter(Boolean).join(" · "),
     route: { ...route.value, page: tool, params },
   };

@@ -12,7 +12,7 @@ const WIDTH = 320;
 
 export function Histogram({ label, counts, tip }: HistogramProps) {
   if (counts.length < 2) return null;
-  const most = Math.max(...counts, 1);
+  const most = Math.max(...counts);
   const pitch = WIDTH / counts.length;
   return (
     <svg
