@@ -105,6 +105,20 @@ def test_on_a_phone_numbers_follow_the_name(page: Page, open_page: Opener) -> No
     expect(headings.nth(1)).to_be_in_viewport(ratio=0.9)
 
 
+def test_on_a_phone_bars_are_left_to_see(page: Page, open_page: Opener) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    open_page("#/device_idle?run=gpu")
+    bars = page.locator(".top-bars").first
+    frame = bars.bounding_box()
+    longest = bars.locator("rect").first.bounding_box()
+    assert frame is not None and longest is not None
+    assert longest["width"] > 60
+    for text in bars.locator("text").all():
+        box = text.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
+
+
 @pytest.mark.parametrize("width", [1010, 1280])
 def test_the_name_of_the_run_is_whole(page: Page, open_page: Opener, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 720})

@@ -29,6 +29,9 @@ const FEWEST_CHARACTERS = 10;
 /** Of the width for labels: on a narrow page they are shortened, so that bars are left to see. */
 const LABELS_FRAC = 0.45;
 
+/** Below this, bars give way to no more than the first part of what is said of them. */
+const LEAST_BARS_PX = 80;
+
 /** How many characters of labels have room, up to `most`, and the width of the longest then. */
 function labelRoom(bars: readonly TopBar[], most: number, width: number): [number, number] {
   for (let characters = most; ; characters -= 2) {
@@ -45,7 +48,13 @@ export function TopBars({ bars, label, full, characters: most = LABEL_CHARACTERS
   const width = useWidth(frame, 960);
   const [characters, longest] = labelRoom(bars, most, width);
   const left = longest + 12;
-  const right = Math.max(...bars.map((bar) => textWidth(bar.text, "normal", 12))) + 10;
+  const rightOf = (texts: readonly string[]) =>
+    Math.max(...texts.map((text) => textWidth(text, "normal", 12))) + 10;
+  const whole = bars.map((bar) => bar.text);
+  const isNarrow = width - left - rightOf(whole) < LEAST_BARS_PX;
+  // The rest of a text is in the tip.
+  const texts = isNarrow ? whole.map((text) => text.split(", ")[0] as string) : whole;
+  const right = rightOf(texts);
   const max = Math.max(full ?? 0, ...bars.map((bar) => bar.value)) || 1;
   const room = Math.max(1, width - left - right);
   return (
@@ -72,7 +81,7 @@ export function TopBars({ bars, label, full, characters: most = LABEL_CHARACTERS
               {full !== undefined && <rect {...box} width={track} class="bar-track" />}
               <rect {...box} width={length} class="plain-bar" />
               <text x={left + Math.max(length, track) + 6} y={middle} dominant-baseline="central">
-                {bar.text}
+                {texts[i]}
               </text>
             </g>
           );
