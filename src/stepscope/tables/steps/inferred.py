@@ -47,6 +47,8 @@ _UNEVEN = 0.5
 _RARER = 0.6
 # A round of more different ops is a training's, which may read its loss after many.
 _FEW_OPS: Final = 8
+# Shorter rounds of a few single ops are usually the inner loop of a step: 5 to 40 µs on a CPU.
+_SHORT_ROUND_PS: Final = 100_000_000
 # Inner turns that are looked at; a recording of more has outer rounds enough among these.
 _MOST_TURNS: Final = 4_000
 # A loop that trains, and evaluates every n-th step, has as regular a pattern, and its turns are the
@@ -189,6 +191,8 @@ def rounds_of_graphs(host: Host) -> Markers | None:
 
 def rounds_of_kernels(host: Host) -> Markers | None:
     """Kernels that repeat: the launch sequence's period gives the step."""
+    if _has_inner_loop(host):
+        return None
     found = lists.kernels(host)
     cycle = find_cycle(found, fewest=4, several=1.0)
     if cycle is not None and _scatter(cycle) > _EVEN:
@@ -199,6 +203,12 @@ def rounds_of_kernels(host: Host) -> Markers | None:
     if cycle is None or _unevenness(cycle) > _UNEVEN or cycle.explained < _FEW:
         return None
     return _markers(host, cycle, found)
+
+
+def _has_inner_loop(host: Host) -> bool:
+    """Whether the program dispatches ops in rounds that are no steps: their kernels are none."""
+    cycle = find_cycle(lists.eager_ops(host), several=1.0)
+    return cycle is not None and cycle.explained >= _WHOLE and _is_inner_loop(host, cycle)
 
 
 def rounds_of_ranges(host: Host) -> Markers | None:
@@ -252,7 +262,7 @@ def _recorded_ps(host: Host, line: int) -> int:
 
 
 def _markers(host: Host, cycle: Cycle | None, called: Sequence[Calls]) -> Markers | None:
-    if cycle is None or len(cycle) < 2:
+    if cycle is None or len(cycle) < 2 or _is_inner_loop(host, cycle):
         return None
     certainty, reason = _certainty(host, cycle, called)
     count = len(cycle)
@@ -273,6 +283,22 @@ def _markers(host: Host, cycle: Cycle | None, called: Sequence[Calls]) -> Marker
         is_start_to_start=True,
         is_last_open=True,
     )
+
+
+def _is_inner_loop(host: Host, cycle: Cycle) -> bool:
+    """Whether the rounds are of a few single ops, and compute no gradient.
+
+    A step may run thousands of such rounds, and nothing recorded tells how many.
+    """
+    if cycle.every > 1 or len(cycle.agreeing) > _FEW_OPS:
+        return False
+    if any(map(is_of_backward, host.space.event_metadata.name)):
+        return False
+    are_ops = all(
+        kind == "op" or (kind == "call" and lists.is_single_op(name))
+        for kind, name, _often in cycle.agreeing
+    )
+    return are_ops and median(np.diff(cycle.start_ps)) < _SHORT_ROUND_PS
 
 
 _WORDS = {

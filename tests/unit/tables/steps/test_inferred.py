@@ -24,6 +24,7 @@ from tests.profiles.rounds import (
 )
 
 US = 1_000_000
+GRADIENT = "autograd::engine::evaluate_function: MmBackward0"
 
 
 def steps_of(data: bytes) -> HostSteps:
@@ -115,6 +116,37 @@ def test_ops_one_by_one_are_a_step_from_read_to_read(
     found = steps_of(recorded(*ops, planes=[reads]))
     assert len(found) == (7 if is_op else 8 * between)
     assert set(found.duration_ps[:-1] == 1_000 * US) == ({True} if is_op else {False})
+
+
+@pytest.mark.parametrize(
+    ("made", "length", "is_step"),
+    [
+        (lambda at: [Event("aten::tanh", at, 10), Event("aten::mul", at + 12, 6)], 20, False),
+        (lambda at: jit("tanh", [at], 10), 20, False),
+        (lambda at: [Event("EagerLocalExecute: Tanh", at, 10)], 20, False),
+        (lambda at: [Event("aten::mm", at, 10_000)], 11_000, True),
+        (lambda at: [Event(f"aten::op{n}", at + n, 1) for n in range(10)], 20, True),
+        (lambda at: [Event("aten::mm", at, 5), Event(GRADIENT, at + 6, 5)], 20, True),
+    ],
+    ids=["torch", "jax", "tensorflow", "large op", "many ops", "gradient"],
+)
+def test_rounds_of_tiny_ops_are_no_steps(
+    made: Callable[[float], list[Event]], length: float, is_step: bool
+) -> None:
+    """A loop of 500 such rounds is one step, and nothing tells where it ends."""
+    events = [event for at in every(length, 60) for event in made(at)]
+    assert steps_of(recorded(*events)).markers.is_window is not is_step
+
+
+def test_kernels_of_rounds_of_tiny_ops_are_no_steps() -> None:
+    starts = every(20, 60)
+    ops = [Event("aten::tanh", at, 10) for at in starts]
+    calls = [
+        Event("cudaLaunchKernel", at + 2, 4, {"correlation_id": n}) for n, at in enumerate(starts)
+    ]
+    ran = [Event("tanh_kernel", at + 5, 10, {"correlation_id": n}) for n, at in enumerate(starts)]
+    data = space(host(line("main", *ops, *calls)), gpu(0, stream(7, *ran)))
+    assert steps_of(data).markers.is_window
 
 
 @pytest.mark.parametrize("leaves", [3, 8])
