@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Final
+from typing import Final, NamedTuple
 
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.runtime import machine
@@ -32,6 +32,11 @@ _EXPORT_FACTOR: Final = 8
 _FIRST_EVENTS, _FEWEST_EVENTS, _MOST_EVENTS = 40_000, 10_000, 120_000
 # Events of the first session that hears of steps: enough to know their cost.
 _FIRST_STEP_EVENTS: Final = 15_000
+# A session with details that cost most of its end, such as the shapes of ops, holds this many
+# steps: the details are alike in all.
+_DETAILED_STEPS: Final = 2
+# PyTorch needs 11 µs to end with an event that has shapes, 3 µs with one that has none.
+_LIGHTER: Final = 2
 # A session that many events are known from; its end may take this long.
 _ENOUGH_EVENTS, _SESSION_END_SECONDS = 5_000, 0.5
 # What ending takes however few events there are.
@@ -39,10 +44,10 @@ _FIXED_END_SECONDS: Final = 0.1
 # Between two readings of the allocator, which takes a millisecond.
 _HEAP_SECONDS: Final = 0.04
 # What recording one event takes from the program, where the recorder does not know better.
-_EVENT_SECONDS: Final = 1e-6
+_EVENT_SECONDS: Final = 2e-6
 # So many sessions do not wait for the price to be earned, as long as the program is not slowed by
-# more than half: a short program is to have ten whole steps at full detail.
-_GRACE_SESSIONS, _GRACE_PRICE = 4, 1.5
+# more than half, or less than a second: a short program is to have ten whole steps at full detail.
+_GRACE_SESSIONS, _GRACE_PRICE, _GRACE_SECONDS = 4, 1.5, 1.0
 _SHORTEST_REST_SECONDS, _LONGEST_REST_SECONDS = 0.3, 60.0
 # Half of the file is for this time, half of the rest for as much again.
 _HALF_SECONDS: Final = 60.0
@@ -144,16 +149,21 @@ class SessionLimit:
         self._step_sessions = 0
         # Per second, from the last session that had enough events.
         self._event_rate = 0.0
+        self._is_detailed = False
         self._base = 0
         self._grown = 0
         self._read_at = self._begun = 0.0
 
-    def begin(self, event_bytes: int = _EVENT_HEAP_BYTES) -> None:
+    def begin(self, event_bytes: int = _EVENT_HEAP_BYTES, *, is_detailed: bool = False) -> None:
         """A session begins.
 
         Args:
             event_bytes: Heap that an event needs at least.
+            is_detailed: Whether it records details that later ones can do without.
         """
+        self._is_detailed = is_detailed
+        if is_detailed:
+            self._events = min(self._events, _FIRST_STEP_EVENTS)
         self._grown, self._read_at, self._begun = 0, 0.0, time.monotonic()
         self._least_bytes = max(self._least_bytes, event_bytes)
         self._event_bytes = max(self._event_bytes, event_bytes)
@@ -183,8 +193,10 @@ class SessionLimit:
         if self.is_memory_full:
             return True
         longer = 1
-        if steps is not None and steps < _SESSION_STEPS:
+        if steps is not None and steps < (_DETAILED_STEPS if self._is_detailed else _SESSION_STEPS):
             longer = _MOST_LONGER
+        elif self._is_detailed:
+            pass
         elif steps is not None and recorded_steps + steps < WANTED_STEPS:
             longer = _LONGER
         return self._used_frac(now) > longer
@@ -204,6 +216,10 @@ class SessionLimit:
             return 0.0
         by_rate = (now - self._begun) * self._event_rate
         return max(self._grown / self._event_bytes, by_rate) / self._events
+
+    def lighten(self) -> None:
+        """Later sessions omit details: their events are cheaper to transfer."""
+        self._events = min(_LIGHTER * self._events, _MOST_EVENTS)
 
     def end(self, events: int, seconds: float, end_seconds: float) -> None:
         """A session has ended.
@@ -225,6 +241,14 @@ class SessionLimit:
         self._event_bytes = max(_EVENT_HEAP_BYTES, min(seen, 4 * self._event_bytes))
 
 
+class Moment(NamedTuple):
+    """When, and what the process had used and waited for a core by then, in seconds."""
+
+    at: float
+    used: float = 0.0
+    delayed: float = 0.0
+
+
 class Price:
     """How long the program is to run undisturbed before the next session.
 
@@ -237,7 +261,7 @@ class Price:
     def __init__(self, price: float | None, file_bytes: int | None) -> None:
         self._price = price
         self._file_bytes = file_bytes
-        self._began = time.monotonic() - (machine.process_age_ns() or 0) / 1e9
+        self._began = Moment(time.monotonic() - (machine.process_age_ns() or 0) / 1e9)
         self._paid = 0.0
         self._sessions = 0
         self._rest_from = 0.0
@@ -245,8 +269,17 @@ class Price:
         self._steps = _STEPS_BEFORE
         self._seconds = _SECONDS_BEFORE
 
+    def now(self) -> Moment:
+        """The time, for ``session``."""
+        return Moment(time.monotonic(), time.process_time(), machine.delayed_seconds() or 0.0)
+
     def session(
-        self, events: int, seconds: float, end_seconds: float, recorder_frac: float | None = None
+        self,
+        events: int,
+        seconds: float,
+        end_seconds: float,
+        recorder_frac: float | None = None,
+        begun: Moment | None = None,
     ) -> None:
         """A session has ended: what it took from the program.
 
@@ -255,7 +288,11 @@ class Price:
             seconds: Processor time of the program in it, or its length if that is shorter.
             end_seconds: What handing over took.
             recorder_frac: Share of a recorded step that recording takes, where steps tell.
+            begun: When it began. The price counts from the first session with many events on: what
+                a program imports before its loop makes no slowdown of the loop cheaper.
         """
+        if begun is not None and not self._sessions and events > _ENOUGH_EVENTS:
+            self._began, self._paid = begun, 0.0
         frac = events * _EVENT_SECONDS / seconds if recorder_frac is None else recorder_frac
         self._paid += min(frac, 1.0) * seconds + end_seconds
         self._sessions += events > _ENOUGH_EVENTS
@@ -274,10 +311,9 @@ class Price:
         owed = self._paid / (self._price - 1) - age
         if owed <= 0:
             rest = 0.0
-        elif (self._sessions < _GRACE_SESSIONS or 0 < steps < WANTED_STEPS) and (
-            self._paid <= (_GRACE_PRICE - 1) * age
-        ):
-            rest = _SHORTEST_REST_SECONDS
+        elif self._sessions < _GRACE_SESSIONS or 0 < steps < WANTED_STEPS:
+            graced = self._paid / (_GRACE_PRICE - 1) - age if self._paid > _GRACE_SECONDS else 0.0
+            rest = max(min(owed, graced), _SHORTEST_REST_SECONDS)
         else:
             rest = max(owed, _SHORTEST_REST_SECONDS)
         if self._file_bytes is not None and written_bytes > 0:
@@ -291,10 +327,11 @@ class Price:
         Its waits for files or another machine are its time; waits of its threads for a core are
         not.
         """
-        elapsed, own = time.monotonic() - self._began, time.process_time()
+        began = self._began
+        elapsed, own = time.monotonic() - began.at, time.process_time() - began.used
         delayed = machine.delayed_seconds()
         if delayed is not None:
-            own = max(own, elapsed - delayed)
+            own = max(own, elapsed - (delayed - began.delayed))
         return min(elapsed, max(own - self._paid, 0.0))
 
     @property

@@ -133,6 +133,7 @@ class Recording:
         # Names of the recorders that rest; none while recording.
         self._resting: list[str] = []
         self._session_begun = self._session_used = 0.0
+        self._begun = self._price.now()
         # Processor time of other processes for the last session.
         self._converting = 0.0
         # How the session is to end at the next step of the program's loop.
@@ -454,6 +455,7 @@ class Recording:
             note = None if lighten is None else lighten(self._budget.seconds)
             if note is not None:
                 self.notes.append(note)
+                self._limit.lighten()
 
     def _end_rest(self) -> None:
         """The rest is over; what follows decides what begins."""
@@ -492,8 +494,14 @@ class Recording:
 
     def _begin_session(self) -> None:
         self._session_begun, self._session_used = time.monotonic(), time.process_time()
-        known = (getattr(slot.recorder, "event_bytes", 0) for slot in self._running())
-        self._limit.begin(max(known, default=0))
+        running = [slot.recorder for slot in self._running()]
+        known = (getattr(recorder, "event_bytes", 0) for recorder in running)
+        is_priced = self.options.price is not None
+        is_detailed = is_priced and any(
+            getattr(recorder, "is_detailed", False) for recorder in running
+        )
+        self._limit.begin(max(known, default=0), is_detailed=is_detailed)
+        self._begun = self._price.now()
         if self._clock.begins_at(OPTIMIZER):
             for slot in self._running():
                 getattr(slot.recorder, "begin_at_step", int)()
@@ -603,6 +611,7 @@ class Recording:
     def _cut(self, *, restart: bool = True, resting: bool = False) -> int:
         """Write a chunk of what was recorded so far, and continue; returns the program's events."""
         before, seconds = self._program_events(), time.monotonic() - self._session_begun
+        begun = self._begun
         used = max(min(seconds, time.process_time() - self._session_used), 1e-3)
         begin, self._converting = time.thread_time(), 0.0
         self._clock.pause()
@@ -620,7 +629,8 @@ class Recording:
             machine.release_free_memory()
         spent = time.thread_time() - begin + self._main_thread_seconds()
         self._limit.end(events, seconds, spent)
-        self._price.session(events, used, spent + self._converting, self._clock.recorder_frac())
+        ending = spent + self._converting
+        self._price.session(events, used, ending, self._clock.recorder_frac(), begun)
         if events > _MANY_EVENTS and spent > seconds:
             self._lighten()
         return events

@@ -188,8 +188,8 @@ def test_the_program_rests_until_the_price_is_kept(process: Process) -> None:
     for _ in range(5):
         price.session(events=100_000, seconds=0.5, end_seconds=1.0)
     rest = price.rest_seconds(0, 10.0)
-    # 5 × (0.1 + 1) s are a fifth of 27.5 s, of which 10 are over.
-    assert rest == pytest.approx(17.5)
+    # 5 × (0.2 + 1) s are a fifth of 30 s, of which 10 are over.
+    assert rest == pytest.approx(20.0)
     price.rest(rest)
     process.advance(rest / 2)
     assert not price.is_rest_over(0, 0.0)
@@ -211,7 +211,7 @@ def test_where_others_use_the_machine_the_price_is_of_what_the_program_gets(
     price = Price(1.2, None)
     process.advance(100.0)
     for _ in range(5):
-        price.session(events=10_000, seconds=0.5, end_seconds=0.99)
+        price.session(events=10_000, seconds=0.5, end_seconds=0.98)
     assert price.rest_seconds(0, 10.0) == 0.0
     process.processor_seconds = 20.0 + 5.0  # 20 s of its own, and the recorder's
     process.delayed_seconds = delayed_seconds
@@ -222,7 +222,7 @@ def test_waiting_of_the_program_itself_is_its_time(process: Process) -> None:
     price = Price(1.2, None)
     process.advance(100.0)
     process.processor_seconds, process.delayed_seconds = 10.0, 20.0
-    price.session(events=10_000, seconds=0.5, end_seconds=7.99)
+    price.session(events=10_000, seconds=0.5, end_seconds=7.98)
     assert price.cost_frac == pytest.approx(8 / (100 - 20 - 8))
 
 
@@ -231,6 +231,42 @@ def test_the_first_sessions_need_not_wait_for_it(process: Process) -> None:
     process.advance(3.0)
     price.session(events=100_000, seconds=0.5, end_seconds=1.0)
     assert 0 < price.rest_seconds(0, 1.0) < 1.0
+
+
+def test_the_first_sessions_may_slow_the_program_by_a_second_or_by_half(process: Process) -> None:
+    price = Price(1.2, None)
+    process.advance(1.0)
+    price.session(events=10_000, seconds=0.5, end_seconds=0.9)
+    assert price.rest_seconds(0, 1.0) == pytest.approx(0.3)
+    price.session(events=10_000, seconds=0.5, end_seconds=1.06)
+    # 2 s are half of 4 s, of which one is over.
+    assert price.rest_seconds(0, 1.0) == pytest.approx(3.0)
+
+
+def test_imports_before_the_loop_make_no_slowdown_of_it_cheaper(process: Process) -> None:
+    price = Price(1.2, None)
+    process.advance(100.0)
+    price.session(events=100, seconds=5.0, end_seconds=0.1, begun=price.now())
+    begun = price.now()
+    process.advance(10.0)
+    for _ in range(5):
+        price.session(events=100_000, seconds=0.5, end_seconds=1.0, begun=begun)
+    # 6 s are a fifth of 30 s; the loop has run for 10 s, of which 6 were the recorder's.
+    assert price.rest_seconds(0, 101.0) == pytest.approx(26.0)
+
+
+def test_a_session_with_details_holds_two_large_steps(process: Process) -> None:
+    limit = SessionLimit(500 * MB, is_short=True)
+    limit.begin(is_detailed=True)
+    limit.is_reached(steps=1)
+    process.advance(0.1, 20_000 * EVENT_BYTES)
+    assert not limit.is_reached(steps=1)
+    process.advance(0.1)
+    assert limit.is_reached(steps=2)
+    limit.lighten()
+    limit.begin()
+    process.advance(0.1, 50_000 * EVENT_BYTES)
+    assert not limit.is_reached(steps=7, recorded_steps=2)
 
 
 def test_a_rest_in_which_steps_are_heard_lasts_until_they_tell_something(process: Process) -> None:

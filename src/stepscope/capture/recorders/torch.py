@@ -150,6 +150,11 @@ class TorchRecorder:
         self._has_shapes = False
         return True
 
+    @property
+    def is_detailed(self) -> bool:
+        """Whether it records shapes: with them, an op costs four times as much at the end."""
+        return self._has_shapes
+
     def lighten(self, seconds: float) -> Note | None:
         """Record only ops from the next session on; None if nothing else was recorded.
 
