@@ -128,7 +128,7 @@ def our_server() -> Peer:
     """This Stepscope, without its column cache: nothing is kept between rounds."""
     command = (sys.executable, "-m", "stepscope", "serve", "{logdir}", "--no-browser", "--no-token")
     return Peer(
-        "stepscope", (*command, "--port", "{port}"), "/api/v1/tool/{tool}?run={run}&layout=columns"
+        "stepscope", (*command, "--port", "{port}"), "/api/v1/tool/{tool}?run={run}&layout=coded"
     )
 
 
