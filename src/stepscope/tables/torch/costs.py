@@ -484,39 +484,14 @@ def list_element_bytes(kernel: str) -> int:
     return _MANGLED.get(found[2], 0) if found[2] else TYPES.get(found[1], ("", 0))[1]
 
 
-def _lists(call: Signature, reads: int | None = None, writes: tuple[int, ...] = ()) -> OpCost:
+def _lists(*written: int, reads: int | None = None) -> CostOf:
     """Of an op that reads its first lists (all by default) and writes some of them."""
-    sizes = [call.list_bytes(at) for at in range(len(call.dims))]
-    read = [one for one in sizes[:reads] if one is not None]
-    written = [sizes[at] for at in writes if at < len(sizes)]
-    size = sum(read) + sum(one for one in written if one is not None)
-    return _moved(size) if read and not math.isnan(size) else UNKNOWN
-
-
-def _in_place(call: Signature) -> OpCost:
-    return _lists(call, writes=(0,))
-
-
-def _copied_lists(call: Signature) -> OpCost:
-    """Of ``_foreach_copy_(targets, sources)``: the targets are written and not read."""
-    return _lists(call, reads=2)
-
-
-def _reads(call: Signature) -> OpCost:
-    """Of norms and the like: one number per tensor is written."""
-    return _lists(call)
-
-
-def _joined(call: Signature) -> OpCost:
-    """Of ``cat`` and ``stack``: every tensor is read, and written in its place."""
-    return _lists(call, reads=1, writes=(0,))
-
-
-def _updates(*written: int) -> CostOf:
-    """Of fused optimizers: parameters, gradients and states are read, some are written."""
 
     def cost(call: Signature) -> OpCost:
-        return _lists(call, writes=written)
+        sizes = [call.list_bytes(at) for at in range(len(call.dims))]
+        read = [one for one in sizes[:reads] if one is not None]
+        size = sum(read) + sum(sizes[at] or 0.0 for at in written if at < len(sizes))
+        return _moved(size) if read and not math.isnan(size) else UNKNOWN
 
     return cost
 
@@ -594,14 +569,15 @@ _OPS: Final[Mapping[str, CostOf]] = {
     "index_select": _gathered(0, 2),
     "gather": _gather,
     "embedding_dense_backward": _embedding_backward,
-    **{f"_foreach_{name}_": _in_place for name in _MAPS},
-    **{f"_foreach_{name}": _in_place for name in _MAPS},  # what is written is as large as the first
-    "_foreach_copy_": _copied_lists,
-    **dict.fromkeys(_words("_foreach_norm _foreach_max _foreach_zero_"), _reads),  # zeros: written
-    "_amp_foreach_non_finite_check_and_unscale_": _in_place,
-    **dict.fromkeys(_words("_fused_adam_ _fused_adamw_"), _updates(0, 2, 3, 4)),
-    **dict.fromkeys(_words("_fused_adagrad_ _fused_sgd_"), _updates(0, 2)),
-    **dict.fromkeys(_words("cat concat stack _chunk_cat"), _joined),
+    # What is written is as large as the first, in place or not.
+    **dict.fromkeys([f"_foreach_{name}{end}" for name in _MAPS for end in ("", "_")], _lists(0)),
+    "_foreach_copy_": _lists(reads=2),  # the targets are written and not read
+    # Norms write one number per tensor; zeros are written, not read.
+    **dict.fromkeys(_words("_foreach_norm _foreach_max _foreach_zero_"), _lists()),
+    "_amp_foreach_non_finite_check_and_unscale_": _lists(0),
+    **dict.fromkeys(_words("_fused_adam_ _fused_adamw_"), _lists(0, 2, 3, 4)),
+    **dict.fromkeys(_words("_fused_adagrad_ _fused_sgd_"), _lists(0, 2)),
+    **dict.fromkeys(_words("cat concat stack _chunk_cat"), _lists(0, reads=1)),
 }
 _ATEN: Final = "aten::"
 _COSTS: Final[Mapping[str, CostOf]] = {

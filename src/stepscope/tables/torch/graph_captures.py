@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import rows_of
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.core.presence import entries_named, entries_shaped
@@ -28,11 +29,17 @@ from stepscope.tables.torch.op_calls import op_calls, ops_around
 from stepscope.tables.torch.signature import arguments
 
 NO_CAPTURE: Final = "no recording has its capture, or its kernels outside of a graph"
-_BEGIN: Final = re.compile(r"StreamBeginCapture", re.IGNORECASE)
-_END: Final = re.compile(r"StreamEndCapture", re.IGNORECASE)
 _LAUNCHES: Final = re.compile(r"Launch(?!HostFunc)|Memcpy|Memset", re.IGNORECASE)
 _COPIES: Final = re.compile(r"memcpy|copyBuffer", re.IGNORECASE)
 _SETS: Final = re.compile(r"memset|fillBuffer", re.IGNORECASE)
+
+
+def _begins(call: str) -> bool:
+    return "streambegincapture" in call.lower()
+
+
+def _ends(call: str) -> bool:
+    return "streamendcapture" in call.lower()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,39 +47,14 @@ class LaunchSequence:
     """What a program launched in some time, in that order.
 
     Attributes:
-        kernels: The distinct names of kernels and copies; "" where a launch does not say it.
-        kernel: Of each launch the name, as a place in ``kernels``.
-        ops: The distinct ops; "" for none.
-        op: Of each launch the op, as a place in ``ops``.
+        kernels: Names of kernels and copies; "" where a launch does not say it.
+        ops: The op of each; "" for none.
         nodes: Number of each in a graph, -1 where it is not recorded.
     """
 
     kernels: tuple[str, ...]
-    kernel: I64
     ops: tuple[str, ...]
-    op: I64
     nodes: I64
-
-    def __len__(self) -> int:
-        return len(self.kernel)
-
-    def ops_at(self, begin: int, count: int) -> tuple[str, ...]:
-        """The ops of some launches in a row."""
-        return tuple(self.ops[one] for one in self.op[begin : begin + count].tolist())
-
-
-def _listed(kernels: Iterable[str], ops: Iterable[str], nodes: I64) -> LaunchSequence:
-    kernel_of: dict[str, int] = {}
-    op_of: dict[str, int] = {}
-    kernel = [kernel_of.setdefault(one, len(kernel_of)) for one in kernels]
-    op = [op_of.setdefault(one, len(op_of)) for one in ops]
-    return LaunchSequence(
-        tuple(kernel_of),
-        np.asarray(kernel, np.int64),
-        tuple(op_of),
-        np.asarray(op, np.int64),
-        nodes,
-    )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -89,13 +71,7 @@ class GraphOps:
 
 
 def ops_of_graph(host: Host, graph: int, others: Iterable[Host]) -> GraphOps:
-    """The ops of one of a host's graphs, from its own recording, else from the first that knows.
-
-    Args:
-        host: Where the graph is replayed.
-        graph: As in ``replays``.
-        others: Recordings that may have the capture.
-    """
+    """The ops of one of a host's graphs, from its own recording, else from the first that knows."""
     events, wanted = device_events(host), replayed_events(host, graph)
     kernels = [_name(host, int(row)) for row in host.space.events.metadata[events.rows[wanted]]]
     nodes = event_stats(host).ints(names.GRAPH_NODE).at(events.rows[wanted], -1)
@@ -108,10 +84,10 @@ def ops_of_graph(host: Host, graph: int, others: Iterable[Host]) -> GraphOps:
                 return GraphOps(ops, f"{why}{where}")
             reason = f"{why}{where}" if reason == NO_CAPTURE and why else reason
         for found in runs(one):
-            at, is_told = _place_of(kernels, found)
-            if is_told:
-                return GraphOps(found.ops_at(at, len(kernels)), f"a run outside of graphs{where}")
-            if at >= 0:
+            told = _ops_of_runs(kernels, found)
+            if len(told) == 1:
+                return GraphOps(told.pop(), f"a run outside of graphs{where}")
+            if told:
                 reason = "other ops run the same kernels"
     return GraphOps((), reason)
 
@@ -119,12 +95,15 @@ def ops_of_graph(host: Host, graph: int, others: Iterable[Host]) -> GraphOps:
 @derived
 def captures(host: Host) -> tuple[LaunchSequence, ...]:
     """What was captured on each thread, capture by capture."""
-    begins, ends = (_rows_named(host, one) for one in (_BEGIN, _END))
+    space, ran = host.space, launched(host).call
+    begins, ends = (
+        rows_of(space.events.metadata, entries_named(host, one)) for one in (_begins, _ends)
+    )
     if not len(begins) or not len(ends):
         return ()
-    space, ran = host.space, launched(host).call
-    calls = _launch_calls(host)
-    calls = calls[~np.isin(calls, ran[ran >= 0])]
+    calls = correlation_ids(host).rows
+    is_launch = entries_shaped(host, lambda name: bool(_LAUNCHES.search(name)))
+    calls = calls[is_launch[space.events.metadata[calls]] & ~np.isin(calls, ran[ran >= 0])]
     line_of, start = space.lines_of(calls), space.events.start_ps
     calls = calls[np.lexsort((start[calls], line_of))]
     found = []
@@ -146,9 +125,9 @@ def _captured(host: Host, thread: int, calls: I64) -> LaunchSequence:
     said = event_stats(host).texts(names.ARGUMENTS)
     arguments = [said.texts[code] if code >= 0 else "" for code in said.at(calls).tolist()]
     called = [_name(host, int(row)) for row in host.space.events.metadata[calls]]
-    return _listed(
-        map(_launched_name, called, arguments),
-        (_op_name(host, row) for row in ops.tolist()),
+    return LaunchSequence(
+        tuple(map(_launched_name, called, arguments)),
+        tuple(_op_name(host, row) for row in ops.tolist()),
         event_stats(host).ints(names.GRAPH_NODE).at(calls, -1),
     )
 
@@ -178,9 +157,9 @@ def runs(host: Host) -> tuple[LaunchSequence, ...]:
         entries = metadata[events.rows[mine]].tolist()
         if (rows >= 0).any():
             found.append(
-                _listed(
-                    (_name(host, entry) for entry in entries),
-                    (_op_name(host, row) for row in rows.tolist()),
+                LaunchSequence(
+                    tuple(_name(host, entry) for entry in entries),
+                    tuple(_op_name(host, row) for row in rows.tolist()),
                     np.full(len(mine), -1, np.int64),
                 )
             )
@@ -192,17 +171,17 @@ def _joined(
 ) -> tuple[tuple[str, ...], str]:
     """The ops by what a capture says, and how it was told; none and why not."""
     if (nodes >= 0).all() and (found.nodes >= 0).all():
-        of_node = dict(zip(found.nodes.tolist(), found.ops_at(0, len(found)), strict=True))
-        if len(of_node) == len(found) and all(one in of_node for one in nodes.tolist()):
+        of_node = dict(zip(found.nodes.tolist(), found.ops, strict=True))
+        if len(of_node) == len(found.ops) and all(one in of_node for one in nodes.tolist()):
             return tuple(of_node[one] for one in nodes.tolist()), "its capture, by node"
-    if len(found) != len(kernels):
-        return (), f"{len(found)} launches were captured, {len(kernels)} are replayed"
+    if len(found.kernels) != len(kernels):
+        return (), f"{len(found.kernels)} launches were captured, {len(kernels)} are replayed"
     if not all(found.kernels):
         return (), "the launches that were captured have no names"
-    for number, (code, replayed) in enumerate(zip(found.kernel.tolist(), kernels, strict=True), 1):
-        if not _is_same(found.kernels[code], replayed):
+    for number, pair in enumerate(zip(found.kernels, kernels, strict=True), 1):
+        if not _is_same(*pair):
             return (), f"kernel {number} of {len(kernels)} is not the one that was captured there"
-    return found.ops_at(0, len(found)), "its capture, in order"
+    return found.ops, "its capture, in order"
 
 
 def _is_same(captured: str, replayed: str) -> bool:
@@ -212,32 +191,13 @@ def _is_same(captured: str, replayed: str) -> bool:
     return any(one.search(captured) and one.search(replayed) for one in (_COPIES, _SETS))
 
 
-def _place_of(wanted: Sequence[str], ran: LaunchSequence) -> tuple[int, bool]:
-    """Where the wanted kernels ran in a row, -1 for nowhere; and whether of the same ops always."""
-    code = {name: number for number, name in enumerate(ran.kernels)}
-    if not all(name in code for name in wanted):
-        return -1, False
-    at = np.arange(max(len(ran) - len(wanted) + 1, 0))
+def _ops_of_runs(wanted: Sequence[str], ran: LaunchSequence) -> set[tuple[str, ...]]:
+    """The ops of each place at which the wanted kernels ran in a row."""
+    kernels = np.asarray(ran.kernels, object)
+    at = np.arange(max(len(kernels) - len(wanted) + 1, 0))
     for number, name in enumerate(wanted):
-        at = at[ran.kernel[at + number] == code[name]]
-        if not len(at):
-            return -1, False
-    ops = (ran.op[at + number] for number in range(len(wanted)))
-    return int(at[0]), all((one == one[0]).all() for one in ops)
-
-
-def _launch_calls(host: Host) -> I64:
-    rows = correlation_ids(host).rows
-    is_launch = entries_shaped(host, lambda name: bool(_LAUNCHES.search(name)))
-    found: I64 = rows[is_launch[host.space.events.metadata[rows]]]
-    return found
-
-
-def _rows_named(host: Host, wanted: re.Pattern[str]) -> I64:
-    entries = entries_named(host, lambda name: bool(wanted.search(name)))
-    if not entries.any():
-        return np.zeros(0, np.int64)
-    return np.flatnonzero(entries[host.space.events.metadata])
+        at = at[kernels[at + number] == name]
+    return {ran.ops[begin : begin + len(wanted)] for begin in at.tolist()}
 
 
 def _name(host: Host, entry: int) -> str:

@@ -128,11 +128,8 @@ def _signatures(
 ) -> tuple[I64, tuple[Signature, ...]]:
     """How each call was made; texts that say the same are read once.
 
-    Args:
-        host: The host.
-        rows: Event rows of the calls.
-        launcher: Of each device event that one of them launched the call.
-        launched_name: Of each such event the name, as a row of the metadata.
+    Device events tell the size of an element in lists: of each, ``launcher`` is the call that
+    launched it, ``launched_name`` a row of the metadata.
     """
     space, stats = host.space, event_stats(host)
     shapes, said = stats.texts(names.SHAPE), stats.texts(names.ARGUMENTS)

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import innermost, nest
+from stepscope.columns import innermost, nest, sum_by_key
 from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
@@ -40,9 +40,8 @@ _BACKWARD: Final = "Backward"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Spans:
-    """Events of some names: their rows, name by number, thread and time."""
+    """Events of some names: name by number, thread and time."""
 
-    rows: I64
     name: I64
     names: tuple[str, ...]
     thread: I64
@@ -50,9 +49,6 @@ class Spans:
     end_ps: I64
     self_ps: I64
     is_outer: Bool
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +193,6 @@ def _spans(host: Host, label: Callable[[str], str | None]) -> Spans:
     begins = np.append(np.flatnonzero(np.append(True, thread[1:] != thread[:-1])), len(rows))
     nesting = nest(start, length, begins.astype(np.int64)) if len(rows) else None
     return Spans(
-        rows=rows,
         name=codes[space.events.metadata[rows]] if len(rows) else rows,
         names=labels,
         thread=thread,
@@ -240,42 +235,30 @@ def _compiled_next(compiles: Spans, regions: Spans) -> dict[str, tuple[int, int]
 def _by_name(
     regions: Spans, of_event: I64, duration: I64, compiles: dict[str, tuple[int, int]]
 ) -> tuple[Region, ...]:
-    size = len(regions.names)
-    inside = of_event >= 0
+    size, inside = len(regions.names), of_event >= 0
     of_name = regions.name[of_event[inside]]
-    sums = {
-        name: np.zeros(size, np.int64) for name in ("calls", "host", "self", "device", "kernels")
-    }
-    np.add.at(sums["calls"], regions.name, 1)
-    np.add.at(sums["host"], regions.name, regions.end_ps - regions.start_ps)
-    np.add.at(sums["self"], regions.name, regions.self_ps)
-    np.add.at(sums["device"], of_name, duration[inside])
-    np.add.at(sums["kernels"], of_name, 1)
+    sums = (
+        np.bincount(regions.name, minlength=size),
+        sum_by_key(regions.name, regions.end_ps - regions.start_ps, size),
+        sum_by_key(regions.name, regions.self_ps, size),
+        sum_by_key(of_name, duration[inside], size),
+        np.bincount(of_name, minlength=size),
+    )
     return tuple(
-        Region(
-            name,
-            int(sums["calls"][row]),
-            int(sums["host"][row]),
-            int(sums["self"][row]),
-            int(sums["device"][row]),
-            int(sums["kernels"][row]),
-            *compiles.get(name, (0, 0)),
-        )
-        for row, name in enumerate(regions.names)
-        if sums["calls"][row]
+        Region(name, *(*row, *compiles.get(name, (0, 0))))
+        for name, *row in zip(regions.names, *(one.tolist() for one in sums), strict=True)
+        if row[0]
     )
 
 
 def _breaks(host: Host) -> tuple[GraphBreak, ...]:
     found = _spans(host, lambda text: text if _RESUMED.match(text) else None)
     breaks = []
-    for row, text in enumerate(found.names):
-        resumed = _RESUMED.match(text)
-        assert resumed is not None  # that is how it came to be a label
-        file, function, line = resumed.groups()
+    length = found.end_ps - found.start_ps
+    for row, resumed in enumerate(map(_RESUMED.match, found.names)):
         mine = found.name == row
-        if not mine.any():
-            continue
-        time = int((found.end_ps - found.start_ps)[mine].sum())
-        breaks.append(GraphBreak(function, file, int(line[:9]), int(mine.sum()), time))
+        if resumed is not None and mine.any():
+            file, function, line = resumed.groups()
+            time = int(length[mine].sum())
+            breaks.append(GraphBreak(function, file, int(line), int(mine.sum()), time))
     return tuple(breaks)
