@@ -17,8 +17,7 @@ from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.launch_sites import at_launches
-from stepscope.tables.account.outer_calls import outer_calls
-from stepscope.tables.account.owners import Owner, owners
+from stepscope.tables.account.owners import Owner, outer_calls, owners
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.memory.allocations import (
     allocations,

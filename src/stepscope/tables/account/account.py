@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stepscope.columns import among, distinct, distinct_keys, sum_by_key
 from stepscope.columns import innermost as innermost_of
@@ -45,164 +45,105 @@ from stepscope.tables.steps.attribution import HostSteps, steps, tracing_spans
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.torch.autograd import numbered_ops
 
-_FAR: Final = np.iinfo(np.int64).max
-
 
 def place_by_looks(
     said: Native, calls: Frames, event: I32, begin_ps: I64, until_ps: I64, call: I32
 ) -> None:
-    """Write into ``call`` which sampled call each moment is in, as far as looks tell.
-
-    Args:
-        said: What the frameworks recorded on the thread.
-        calls: What the sampler saw of it.
-        event: Of each moment, the innermost of ``said``; -1 none.
-        begin_ps: When each moment begins, ascending.
-        until_ps: When it ends.
-        call: What was seen last, by place in ``calls``.
-    """
-    _within_ops(said, calls, event, begin_ps, call)
-    gaps = _gaps(said, event, begin_ps, until_ps)
-    if len(gaps.start_ps) and len(calls.looks_ps):
-        _within_gaps(gaps, calls, begin_ps, call)
-
-
-def _within_ops(said: Native, calls: Frames, event: I32, begin_ps: I64, call: I32) -> None:
-    """An op is called from one place: the first look within it tells, from its begin on.
-
-    One that nobody looked at is not where no op of its name was ever seen, if many were.
-    """
-    ops = np.flatnonzero((event >= 0) & (said.kind[event] == of_native.OP))
-    if len(ops) == 0 or len(calls.looks_ps) == 0:
+    """Write the sampled call that each moment is in into ``call``, which has what was seen last."""
+    if len(calls.looks_ps) == 0 or len(event) == 0:
         return
+    kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
+    ops = np.flatnonzero(kind == of_native.OP)
     first, place = distinct_keys(event[ops].astype(np.int64))
-    row = event[ops][first]
-    start, end = said.start_ps[row], said.start_ps[row] + said.length_ps[row]
-    seen, look = calls.first_seen(start, end)
-    around = calls.seen_around(start, end)
+    row = event[ops[first]]
+    start, end, label = said.start_ps[row], said.start_ps[row] + said.length_ps[row], said.label
+    seen, look, around = _looked_at(calls, start, end)
     last = np.where(around >= 0, around, call[ops[first]])
+    elsewhere = _of_the_name(label[row], start, calls, seen, around, last)
+    # An op is called from one place: the first look within it tells, from its begin on.
+    told = np.where(seen >= 0, seen, np.where(elsewhere >= 0, elsewhere, around))
+    _write(call, begin_ps, ops, place, told, np.where(seen >= 0, look, end))
+
+    # Stretches in which nothing of the frameworks' own tells what the thread does.
+    is_gap = np.isin(kind, (of_native.NOTHING, of_native.PART))
+    gaps = np.flatnonzero(is_gap)
+    begins = is_gap & ~np.append(False, is_gap[:-1])
+    ends = np.flatnonzero(is_gap & ~np.append(is_gap[1:], False))
+    start, end = begin_ps[begins], until_ps[ends]
+    named = np.concatenate([[-1], np.where(event >= 0, label[event], -1), [-1]])
+    _first, pair = distinct_rows([named[:-2][begins], named[ends + 2]])
+    seen, look, around = _looked_at(calls, start, end)
+    told = np.where(
+        seen >= 0, seen, np.where(around >= 0, around, _in_like_gaps(calls, start, end, pair))
+    )
+    _write(call, begin_ps, gaps, np.cumsum(begins)[gaps] - 1, told, np.where(seen >= 0, look, end))
+
+
+def _looked_at(calls: Frames, start: I64, end: I64) -> tuple[I64, I64, I64]:
+    """The call that the first look within each span found, when, and what looks around it saw."""
+    return *calls.first_seen(start, end), calls.seen_around(start, end)
+
+
+def _write(call: I32, begin_ps: I64, moments: I64, span: I64, told: I64, until: I64) -> None:
+    """Write the call of each moment's span into the moments before a time in it."""
+    early = (told[span] >= 0) & (begin_ps[moments] < until[span])
+    call[moments[early]] = told[span[early]]
+
+
+def _of_the_name(
+    label: I32, start_ps: I64, calls: Frames, seen: I64, around: I64, last: I64
+) -> I64:
+    """Where an op of the same name was seen, of those that lie elsewhere; -1 of others.
+
+    One that nobody looked at is not where no op of its name was ever seen, if many were: ``last``
+    is what looks around it found, or was seen last before it. Ops ascend by begin.
+    """
+    count = int(label.max(initial=-1)) + 2
     # Looks ten milliseconds apart see the same line in two turns of a loop: what they tell of an op
     # between them counts where too few ops of its name were looked at.
-    known = (seen >= 0) & (said.label[row] >= 0)
-    often = np.bincount(said.label[row][known], minlength=int(said.label.max()) + 2) >= SEVERAL
-    found = np.where((seen >= 0) | often[said.label[row]], seen, around)
-    elsewhere = _of_the_name(said.label[row], start, calls, found, last)
-    told = np.where(seen >= 0, seen, np.where(elsewhere >= 0, elsewhere, around))
-    until = np.where(seen >= 0, look, end)
-    early = (told[place] >= 0) & (begin_ps[ops] < until[place])
-    call[ops[early]] = told[place[early]]
+    often = np.bincount(label[(seen >= 0) & (label >= 0)], minlength=count)[label] >= SEVERAL
+    found = np.where((seen >= 0) | often, seen, around)
+    sure = (found >= 0) & (label >= 0)
+    function = np.append(np.where(calls.own >= 0, calls.functions()[0][calls.own] + 1, 0), 0)
+    room = int(function.max()) + 1
+    there, here = (label * room + function[one] for one in (found, last))
+    is_open = (found < 0) & (last >= 0) & ~among(distinct(there[sure]), here)
+    is_open &= np.bincount(label[sure], minlength=count)[label] >= SEVERAL
+    return np.where(is_open, _alike(label, found, start_ps), -1)
 
 
-def _of_the_name(label: I32, start_ps: I64, calls: Frames, found: I64, last: I64) -> I64:
-    """Where an op of the same name was seen, nearest in time, of those that lie elsewhere.
-
-    Args:
-        label: Of each op.
-        start_ps: When it begins.
-        calls: What the sampler saw.
-        found: What a look within it found, or the looks around it where those count; -1 neither.
-        last: What the looks around it found, or was seen last before it; -1 nothing.
-
-    Returns:
-        -1 of ops that looks tell of, or that may well be where the program was seen last.
-    """
-    told = np.full(len(label), -1, dtype=np.int64)
-    sure = np.flatnonzero((found >= 0) & (label >= 0))
-    open_ = np.flatnonzero((found < 0) & (last >= 0) & (label >= 0))
-    if len(sure) < SEVERAL or len(open_) == 0:
-        return told
-    room = len(calls.name) + 1
-    there = label[sure].astype(np.int64) * room + _function(calls, found[sure])
-    here = label[open_].astype(np.int64) * room + _function(calls, last[open_])
-    often = np.bincount(label[sure], minlength=int(label.max()) + 1) >= SEVERAL
-    open_ = open_[often[label[open_]] & ~among(distinct(there), here)]
-    order = sure[np.lexsort((start_ps[sure], label[sure]))]
-    span = len(label)
-    rank = np.empty(span, dtype=np.int64)
-    rank[np.argsort(start_ps, kind="stable")] = np.arange(span)
-    known = label[order].astype(np.int64) * span + rank[order]
-    after = np.searchsorted(known, label[open_].astype(np.int64) * span + rank[open_])
-    best, apart = np.full(len(open_), -1, dtype=np.int64), np.full(len(open_), _FAR, np.int64)
-    for at in (after - 1, after):
-        one = order[np.clip(at, 0, len(order) - 1)]
-        away = np.abs(start_ps[one] - start_ps[open_])
-        nearer = (label[one] == label[open_]) & (away < apart)
-        best[nearer], apart[nearer] = found[one[nearer]], away[nearer]
-    told[open_] = best
-    return told
-
-
-def _function(calls: Frames, call: I64) -> I64:
-    """The program's function that each call is in, by a number of its name; 0 none."""
-    own = calls.own[call]
-    _first, number = distinct_keys(calls.name)
-    return np.where(own >= 0, number[np.maximum(own, 0)] + 1, 0)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Gaps:
-    """Stretches in which nothing of the frameworks' own tells what the thread does.
-
-    Attributes:
-        start_ps, end_ps: Of each.
-        first, last: Its first moment, and the one after its last.
-        key: The same for gaps between the same two ops.
-    """
-
-    start_ps: I64
-    end_ps: I64
-    first: I64
-    last: I64
-    key: I64
-
-
-def _gaps(said: Native, event: I32, begin_ps: I64, until_ps: I64) -> _Gaps:
-    kind = np.where(event >= 0, said.kind[np.maximum(event, 0)], of_native.NOTHING)
-    is_gap: Bool = np.isin(kind, (of_native.NOTHING, of_native.PART))
-    edge = np.diff(np.concatenate([[0], is_gap.astype(np.int8), [0]]))
-    first, last = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1)
-    label = np.concatenate([[-1], np.where(event >= 0, said.label[event], -1), [-1]])
-    _first, key = distinct_rows([label[first], label[last + 1]])
-    return _Gaps(begin_ps[first], until_ps[last - 1], first, last, key)
-
-
-def _within_gaps(gaps: _Gaps, calls: Frames, begin_ps: I64, call: I32) -> None:
-    """The first look within a gap tells from its begin on; of a gap without, those like it."""
-    seen, look = calls.first_seen(gaps.start_ps, gaps.end_ps)
-    around = calls.seen_around(gaps.start_ps, gaps.end_ps)
-    told = np.where(seen >= 0, seen, _of_the_like(gaps, calls))
-    told = np.where((seen < 0) & (around >= 0), around, told)
-    until = np.where(seen >= 0, look, gaps.end_ps)
-    length = gaps.last - gaps.first
-    gap = np.repeat(np.arange(len(length)), length)
-    moment = np.arange(len(gap)) - np.repeat(np.cumsum(length) - length, length)
-    moment += np.repeat(gaps.first, length)
-    early = (told[gap] >= 0) & (begin_ps[moment] < until[gap])
-    call[moment[early]] = told[gap[early]]
-
-
-def _of_the_like(gaps: _Gaps, calls: Frames) -> I64:
-    """Of each gap, what the last look into one between the same two ops found, or the next.
+def _in_like_gaps(calls: Frames, start: I64, end: I64, pair: I64) -> I64:
+    """What the last look into a gap between the same two ops found.
 
     It leaves each kind of gap the shares that looks into them have; -1 where nobody looked.
     """
     looks, owner = calls.looks()
-    gap = span_at(gaps.start_ps, gaps.end_ps, looks)
+    gap = span_at(start, end, looks)
     inside = (gap >= 0) & (owner >= 0)
-    gap, seen = gap[inside], owner[inside]
-    if len(gap) == 0:
-        return np.full(len(gaps.key), -1, dtype=np.int64)
-    room = len(gaps.key)
-    looked = gaps.key[gap] * room + gap  # ascending by kind of gap, then by time
-    order = np.argsort(looked, kind="stable")
-    looked, seen = looked[order], seen[order]
-    before = np.searchsorted(looked, gaps.key * room + np.arange(room)) - 1
-    found = np.full(room, -1, dtype=np.int64)
-    for at in (before + 1, before):  # the one before it counts, if there is one
-        known = np.clip(at, 0, len(looked) - 1)
-        same = (at == known) & (looked[known] // room == gaps.key)
-        found[same] = seen[known[same]]
-    return found
+    found = np.full(len(pair), -1, dtype=np.int64)
+    found[gap[inside]] = owner[inside]
+    return _alike(pair, found)
+
+
+def _alike(key: NDArray[np.integer], found: I64, start_ps: I64 | None = None) -> I64:
+    """What was found in the last row of the same key, or in the next; -1 in none.
+
+    With the rows' starts it is the nearer of the two.
+    """
+    order, count = np.argsort(key, kind="stable"), len(key)
+    group, known = key[order], found[order]
+    rows = np.where(known >= 0, np.arange(count), 0)
+    before = np.maximum.accumulate(rows)
+    rows = np.where(known >= 0, np.arange(count), count - 1)
+    after = np.minimum.accumulate(rows[::-1])[::-1]
+    has_before, has_after = ((known[at] >= 0) & (group[at] == group) for at in (before, after))
+    use_after = has_after & ~has_before
+    if start_ps is not None:
+        start = start_ps[order]
+        use_after |= has_after & (start[after] - start < start - start[before])
+    told = np.full(count, -1, dtype=np.int64)
+    told[order] = np.where(use_after, known[after], np.where(has_before, known[before], -1))
+    return told
 
 
 # It is by so many times the usual number at most, and by as large a share of it at least: a step
@@ -365,7 +306,8 @@ def account(host: Host) -> Account | None:
     # What devices do in the first step was asked for before it, where they run behind the thread.
     asked_ps = min(begin_ps, int(found.markers.start_ps[found.kept][0]))
     calls = frames(host, line, asked_ps, end_ps)
-    if calls is not None and found.markers.source == WINDOW and not _runs_ops(said):
+    runs_ops = said is not None and bool(np.isin(said.kind, _OF_OPS).any())
+    if calls is not None and found.markers.source == WINDOW and not runs_ops:
         calls = at_work(host, calls, begin_ps, end_ps)
     if calls is not None:
         calls = at_module_calls(below_carriers(calls, found, op_spans(said)))
@@ -392,18 +334,8 @@ def account(host: Host) -> Account | None:
     return summed
 
 
-def _runs_ops(said: Native | None) -> bool:
-    """Whether the thread runs ops, or hands them over."""
-    return said is not None and bool(np.isin(said.kind, _OF_OPS).any())
-
-
 def _make_room(host: Host, least: int = LARGE) -> None:
-    """Return what the last columns were made from, since the next need as much.
-
-    Args:
-        host: What is small frees little.
-        least: Only with more events than this.
-    """
+    """Return what the last columns of many events were made from: the next need as much."""
     if len(host.space.events) > least:
         give_back()
 
@@ -721,14 +653,7 @@ def _runs(listed: I64, pieces: I64, work: Compute, found: HostSteps) -> I64:
 
 
 def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I64, I64, I32, I32]:
-    """What computes while the thread waits: its times, the owners, whose each is, and when.
-
-    Args:
-        moments: The stretches.
-        owners: Kind, item, place and ``under`` of the distinct owners.
-        code: Which of them each moment has.
-        work: What computes.
-    """
+    """What computes while the thread waits: its times, the owners, whose each is, and when."""
     rows = np.flatnonzero(moments.waits).astype(np.int32)
     window, label, spent = spent_in(work, moments.start_ps[rows], moments.end_ps[rows])
     at = rows[window]

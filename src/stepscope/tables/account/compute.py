@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,10 +13,16 @@ from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
-from stepscope.tables.core.op_scopes import layer_of, routine_of, scopes_of
+from stepscope.tables.core.op_scopes import (
+    layer_of,
+    routine_of,
+    scopes_of,
+    shared_scope,
+    time_by_scope,
+)
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
-from stepscope.tables.core.thresholds import BLOCK, HALF_FRAC, LONGEST_NAME, NEARLY_ALL_FRAC
+from stepscope.tables.core.thresholds import BLOCK, HALF_FRAC, LONGEST_NAME
 from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.host.events import (
@@ -30,7 +37,7 @@ from stepscope.tables.host.ops import HostOps, host_ops
 from stepscope.tables.python.moments import innermost
 from stepscope.tables.traits.gradient_names import apart_from_gradients, is_eager_in_jax
 from stepscope.tables.traits.instructions import compiled_from
-from stepscope.tables.traits.op_families import UNUSUAL, family_of, scope_of
+from stepscope.tables.traits.op_families import UNUSUAL, family_of, family_of_op, scope_of
 
 # What is too little to be listed.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
@@ -222,37 +229,26 @@ def _by_family(
     merged: list[Computed] = []
     place = np.zeros(len(facts), dtype=np.int32)
     for number, group in enumerate(groups.values()):
-        layer = _shared([layer_of(facts[at].op.name) for at in group], total[group].tolist())
+        timed = ((layer_of(facts[at].op.name), int(total[at])) for at in group)
+        layer = shared_scope(time_by_scope(timed))
         merged.append(replace(facts[group[0]], others=len(group) - 1, layer=layer))
         place[group] = number
     return place[code], merged
 
 
 def _family_key(one: Computed, is_apart: bool) -> tuple[object, ...]:
-    is_typed = one.op.type not in ("", "Unknown")
-    family = family_of(one.op.type if is_typed else one.op.name)
     # A product that is dispatched by itself is none of the compiled model's.
     is_alone = is_eager_in_jax(one.op.name)
     scope = scope_of(one.op.name), routine_of(one.op.name)
-    return one.kind, family, one.on_device, scope, is_apart, is_alone
+    return one.kind, family_of_op(one.op), one.on_device, scope, is_apart, is_alone
 
 
 def _largest(keys: list[tuple[object, ...]], total: I64) -> list[tuple[object, ...]]:
     """Distinct keys, those with the most time first."""
-    time: dict[tuple[object, ...], int] = {}
+    time: Counter[tuple[object, ...]] = Counter()
     for key, spent in zip(keys, total.tolist(), strict=True):
-        time[key] = time.get(key, 0) + spent
-    return sorted(time, key=lambda key: -time[key])
-
-
-def _shared(layers: list[tuple[str, ...]], total: list[int]) -> tuple[str, ...]:
-    """The innermost scope that nearly all of a group's time is in."""
-    time: dict[tuple[str, ...], int] = {}
-    for path, spent in zip(layers, total, strict=True):
-        for depth in range(1, len(path) + 1):
-            time[path[:depth]] = time.get(path[:depth], 0) + spent
-    most = [path for path, spent in time.items() if spent >= NEARLY_ALL_FRAC * sum(total)]
-    return max(most, key=len, default=())
+        time[key] += spent
+    return [key for key, _spent in time.most_common()]
 
 
 def _joined(parts: list[_Spans], begin_ps: int, end_ps: int) -> _Spans:
@@ -277,7 +273,7 @@ def _spans(host: Host, line: int) -> tuple[list[_Spans], list[Computed]]:
     facts: list[Computed] = []
     parts: list[_Spans] = []
     ops = host_ops(host)
-    facts += [Computed(_kind_of_op(op), op) for op in ops.ops]
+    facts += [Computed("collective" if is_host_collective(op.name) else "op", op) for op in ops.ops]
     begins = np.searchsorted(ops.rows, host.space.line_begin)
     for thread in np.flatnonzero(np.diff(begins)).tolist():  # those with ops
         if thread == line:
@@ -296,10 +292,6 @@ def _spans(host: Host, line: int) -> tuple[list[_Spans], list[Computed]]:
         parts.append((found.start_ps[own], found.end_ps[own], codes, row))
         facts += of_device
     return parts, facts
-
-
-def _kind_of_op(op: OpName) -> str:
-    return "collective" if is_host_collective(op.name) else "op"
 
 
 # A kernel's own name in its signature: without what it returns, its namespaces and templates.

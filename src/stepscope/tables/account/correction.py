@@ -27,16 +27,7 @@ if TYPE_CHECKING:
 def recorder_ps(
     host: Host, found: HostSteps, line: int, start_ps: I64, end_ps: I64, waits: Bool
 ) -> I64:
-    """Return the cost of recording in each moment; zeros where nothing is corrected.
-
-    Args:
-        host: The host.
-        found: Its steps.
-        line: Row of the loop's thread; -1 unknown.
-        start_ps: Starts of the moments of the kept steps, ascending.
-        end_ps: Their ends.
-        waits: Whether the thread waits in them.
-    """
+    """Return the cost of recording in each moment; zeros where nothing is corrected."""
     nothing = np.zeros(len(start_ps), dtype=np.int64)
     known, kept_ps = undisturbed_step(host), found.duration_ps[found.kept]
     if known is None or line < 0:
@@ -89,10 +80,7 @@ def _edges(host: Host, lines: list[int], start_ps: I64, end_ps: I64) -> I64:
 def evenly_priced(length_ps: I64, events: I64, whole_ps: float) -> I64:
     """Return the cost of events in each moment, at one price for all and at most its length.
 
-    Args:
-        length_ps: Length of each moment.
-        events: How many begin or end in it.
-        whole_ps: Their cost together, unless that needs too high a price.
+    Together they cost ``whole_ps``, unless that needs too high a price.
     """
     cost = np.zeros(len(length_ps), dtype=np.int64)
     rows = np.flatnonzero((events > 0) & (length_ps > 0))

@@ -7,7 +7,7 @@ at the line that ran the op it is of.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -148,11 +148,7 @@ def _parted(calls: Frames, sites: _Sites, rows: I64, group: list[Owner]) -> list
         made.append(
             replace(
                 group[0],
-                function=site.function,
-                file=site.file,
-                line=site.line,
-                caller=site.caller,
-                begins=site.begins,
+                **asdict(site),
                 under=site_of(calls, under) if under >= 0 else None,
                 time_ps=time,
                 stretches=max(round(stretches * share), 1),

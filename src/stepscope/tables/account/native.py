@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from stepscope.tables.core.waits import is_system_call, is_system_wait, wait_of
 from stepscope.tables.device.driver_calls import is_device_allocation
 from stepscope.tables.host.events import Work, host_names, timed_events
 from stepscope.tables.host.ops import host_ops
-from stepscope.tables.python.moments import one_line
+from stepscope.tables.python.moments import levels, one_line
 from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.steps.found import Markers
 from stepscope.tables.torch.autograd import numbered_ops
@@ -163,19 +164,15 @@ def native(host: Host, line: int, markers: Markers) -> Native | None:
     within, around = _within(nesting, kind, label, labels)
     # Where XLA's ops were recorded, they tell when the program ran.
     is_short = (length < LONG_OP_PS) | (len(event_stats(host).rows(names.HLO_OP)) > 0)
-    for level in range(1, int(nesting.depth.max(initial=0)) + 1):
-        inner = np.flatnonzero(nesting.depth == level)
-        compiles = (kind[parent[inner]] == COMPILE) & (kind[inner] != NOTHING)
-        label[inner] = np.where(compiles, label[parent[inner]], label[inner])
-        kind[inner] = np.where(compiles, COMPILE, kind[inner])
-        # What the runtime does to make a batch, on the thread that asks for it, is input.
-        makes = (kind[parent[inner]] == INPUT) & np.isin(kind[inner], (PART, FRAME, DISPATCH))
-        label[inner] = np.where(makes, label[parent[inner]], label[inner])
-        kind[inner] = np.where(makes, INPUT, kind[inner])
-        # What a driver asks the operating system for is its own call's.
-        asks = by_system[inner] & np.isin(kind[parent[inner]], (ALLOCATE, LAUNCH, WAIT, COPY))
-        label[inner] = np.where(asks, label[parent[inner]], label[inner])
-        kind[inner] = np.where(asks, kind[parent[inner]], kind[inner])
+    for inner in islice(levels(nesting), 1, None):
+        outer, own = kind[parent[inner]], kind[inner]
+        # What the runtime does to make a batch, on the thread that asks for it, is input; what a
+        # driver asks the operating system for is its own call's.
+        taken = (outer == COMPILE) & (own != NOTHING)
+        taken |= (outer == INPUT) & np.isin(own, (PART, FRAME, DISPATCH))
+        taken |= by_system[inner] & np.isin(outer, (ALLOCATE, LAUNCH, WAIT, COPY))
+        label[inner] = np.where(taken, label[parent[inner]], label[inner])
+        kind[inner] = np.where(taken, outer, own)
         here = inner[unnamed[inner]]
         label[here] = label[parent[here]]
         outer = kind[parent[here]]
@@ -225,9 +222,8 @@ def _hand_over(nesting: Nesting, kind: U8) -> None:
     """Ops that launch what a device computes: what they take of the thread is the hand-over's."""
     parent = nesting.parent.astype(np.int64)
     launches = kind == LAUNCH
-    for level in range(int(nesting.depth.max(initial=0)), 0, -1):
-        inner = np.flatnonzero((nesting.depth == level) & launches)
-        launches[parent[inner]] = True
+    for rows in reversed([*levels(nesting)][1:]):
+        launches[parent[rows[launches[rows]]]] = True
     kind[launches & (kind == OP)] = DISPATCH
 
 
@@ -243,8 +239,7 @@ def _within(
     outer = np.where(named & (nesting.depth == 0), label, -1)
     region = np.where(marked, label, -1)
     found = np.full((2, len(label)), -1, dtype=np.int64)
-    for level in range(1, int(nesting.depth.max(initial=0)) + 1):
-        inner = np.flatnonzero(nesting.depth == level)
+    for inner in islice(levels(nesting), 1, None):
         parent = nesting.parent[inner].astype(np.int64)
         found[:, inner] = around, marks = outer[parent], region[parent]
         outer[inner] = np.where((around < 0) & named[inner], label[inner], around)

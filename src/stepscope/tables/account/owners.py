@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -24,9 +24,9 @@ from stepscope.tables.account.native import Around
 from stepscope.tables.core.op_name import is_collective_call
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.regions import region_name
-from stepscope.tables.core.thresholds import DEEPEST
+from stepscope.tables.core.thresholds import DEEPEST, SOME_FRAC
 from stepscope.tables.python.frames import LIBRARY, Frames, Name
-from stepscope.tables.python.functions import is_module_call
+from stepscope.tables.python.functions import is_module_call, loop_functions
 from stepscope.tables.python.library_files import OF_MODELS
 from stepscope.tables.traits.op_families import family_of
 from stepscope.tables.traits.updates import is_update, update_of
@@ -162,7 +162,13 @@ def owners(found: Account) -> list[Owner]:
     is_torch = any(one.name.startswith("aten/") for one in listed)
     if found.frames is not None or not (is_torch or are_ranges):
         return listed
-    return [_region(one) for one in listed]
+    # Where nothing else is known, an owner is named by the range that the program marks.
+    return [
+        replace(one, kind="region", name=name)
+        if one.kind == "annotated" and (name := region_name(one.name))
+        else one
+        for one in listed
+    ]
 
 
 def time_by(key_of: Callable[[Owner], K], listed: Iterable[Owner]) -> dict[K, int]:
@@ -177,12 +183,6 @@ def time_by(key_of: Callable[[Owner], K], listed: Iterable[Owner]) -> dict[K, in
 def time_by_family(ops: Iterable[Owner]) -> dict[str, int]:
     """Picoseconds in all kept steps of each family among these ops."""
     return time_by(lambda one: one.family, ops)
-
-
-def _region(one: Owner) -> Owner:
-    """An owner by the name of the range that the program marks, where nothing else is known."""
-    name = region_name(one.name) if one.kind == "annotated" else ""
-    return replace(one, kind="region", name=name) if name else one
 
 
 def _owner(found: Account, row: int) -> Owner:
@@ -221,16 +221,13 @@ def _owner(found: Account, row: int) -> Owner:
         name, type_ = found.native.labels[item]
         kind = "collective" if kind == "wait" and is_collective_call(name) else kind
         event = int(found.native.longest[item]) if code == of_native.OP else -1
+    standing = int(found.under[row])
+    under = None if standing < 0 or found.frames is None else site_of(found.frames, standing)
     return Owner(
-        kind, name, type_, function, file, line, caller, begins, _standing(found, row), around,
+        kind, name, type_, function, file, line, caller, begins, under, around,
         event, on_device, code == of_native.OP, found.time_ps[row], int(found.stretches[row]),
         (row,), others=others, common=common,
     )  # fmt: skip
-
-
-def _standing(found: Account, row: int) -> CallSite | None:
-    under = int(found.under[row])
-    return None if under < 0 or found.frames is None else site_of(found.frames, under)
 
 
 def site_of(calls: Frames, row: int) -> CallSite:
@@ -302,3 +299,69 @@ def _out_of_models(calls: Frames, own: int, file: str) -> int:
 def name_at(calls: Frames, at: int) -> Name:
     """What one of the calls is named by."""
     return calls.names[int(calls.name[at])]
+
+
+@dataclass(slots=True)
+class OuterCall:
+    """One function of the program, as it is called on one path.
+
+    Attributes:
+        site: Its name and where it begins, and what calls it.
+        is_loop: Whether it runs through the steps: it is the loop's, or around that.
+        above: Which of the calls it is below; -1 none.
+        time_ps: In all kept steps by kind of owner, with all that it calls.
+    """
+
+    site: CallSite
+    is_loop: bool
+    above: int
+    time_ps: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def total_ps(self) -> int:
+        """Of all kinds."""
+        return sum(self.time_ps.values())
+
+
+def outer_calls(found: Account, listed: Iterable[Owner]) -> list[OuterCall]:
+    """The program's calls from the loop inwards, each with all that is below it, the largest first.
+
+    A function that the loop calls may spend its time in a hundred places of its own and of
+    libraries, each too small to be named: what a person would leave out is the call.
+    Owners of work that was launched elsewhere, or of several rows, count for none.
+    """
+    calls = found.frames
+    if calls is None:
+        return []
+    loops = loop_functions(calls, found.found)
+    counted = [one for one in listed if len(one.rows) == 1 and not one.is_launched]
+    place = found.place[[one.rows[0] for one in counted]]
+    own = np.where(place >= 0, calls.own[np.maximum(place, 0)], -1)
+    nodes: list[OuterCall] = []
+    known: dict[tuple[int, str, str], int] = {}
+    for one, outwards in zip(counted, calls.functions_around(own).tolist(), strict=True):
+        above = -1
+        for row in (each for each in reversed(outwards) if each >= 0):
+            name = calls.names[int(calls.name[row])]
+            key = (above, name.file, name.function)
+            if key not in known:
+                known[key] = len(nodes)
+                # What is below a call of the loop's is none, however often it runs.
+                is_loop = (above < 0 or nodes[above].is_loop) and key[1:] in loops
+                nodes.append(OuterCall(site_of(calls, row), is_loop, above))
+            above = known[key]
+            time = nodes[above].time_ps
+            time[one.kind] = time.get(one.kind, 0) + one.total_ps
+    return _largest(nodes, int(found.net_step_ps * found.found.kept.sum()))
+
+
+def _largest(nodes: list[OuterCall], whole_ps: int) -> list[OuterCall]:
+    """Those with enough of the steps, by time; what is below one comes after it."""
+    # What calls one has as much, and was made before it.
+    order = sorted(range(len(nodes)), key=lambda at: -nodes[at].total_ps)
+    kept = [at for at in order if nodes[at].total_ps >= SOME_FRAC * whole_ps]
+    moved = {at: to for to, at in enumerate(kept)} | {-1: -1}
+    return [
+        OuterCall(nodes[at].site, nodes[at].is_loop, moved[nodes[at].above], nodes[at].time_ps)
+        for at in kept
+    ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from stepscope.columns import distinct, distinct_keys, stats_by_name, sum_by_key, union_spans
+from stepscope.columns import distinct, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool, Line
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
@@ -15,7 +17,6 @@ from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_called
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import (
-    DEEPEST,
     HALF_FRAC,
     LARGE_FRAC,
     PART_FRAC,
@@ -23,11 +24,19 @@ from stepscope.tables.core.thresholds import (
     SOME_FRAC,
     SWITCH_MS,
 )
-from stepscope.tables.python.frames import RECORDER, Frames, linked
-from stepscope.tables.python.other_threads import for_lock, is_idle, other_threads, works
-from stepscope.tables.python.stays import stays
+from stepscope.tables.python.frames import RECORDER, Frames
+from stepscope.tables.python.other_threads import (
+    Stay,
+    below,
+    busiest,
+    for_lock,
+    other_threads,
+    stays,
+    works,
+)
 
 _CALLS_PYTHON = re.compile(r"tensorflow[/\\]python[/\\]ops[/\\]script_ops\.py$")
+_EVER: Final = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +75,8 @@ class _Seen:
     Threads of one ``root``, the program's function that others were called from, do the same.
     """
 
-    thread: str
+    stay: Stay
     root: tuple[str, str]
-    place: tuple[str, str, int, str]
     spans: tuple[I64, I64]
     held_frac: float | None
     computed_frac: float
@@ -79,21 +87,14 @@ def rivals(host: Host, found: Account) -> list[Rival]:
     """The threads that were sampled at work beside the loop's, the busiest first."""
     if found.frames is None or not found.frames.is_sampled:
         return []
-    space, steps = host.space, found.found
+    steps = found.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    own = int(space.lines_of(found.frames.rows[:1])[0])
     first, quarter = _lateness_ms(host, int(start[0]), int(end[-1]))
     seen: dict[tuple[str, str], list[_Seen]] = {}
     # Threads of a server that do what the loop's thread does count as loops, not as rivals.
     alike = _root(found.frames)
-    for row, line in enumerate(space.lines):
-        plane = space.planes[line.plane].name
-        if plane != names.PYTHON_SAMPLES_PLANE or row == own or line.name == names.COUNTER_LINE:
-            continue
-        rows = np.arange(line.begin, line.end, dtype=np.int64)
-        if len(rows) == 0:
-            continue
-        one = _seen(host, linked(host, rows, is_sampled=True), line, start, end)
+    for line, calls in other_threads(host, found.frames, *_EVER):
+        one = _seen(host, calls, line, start, end)
         if one is not None and one.root != alike:
             seen.setdefault(one.root, []).append(one)
     listed = [_rival(alike, start, end, first, quarter) for alike in seen.values()]
@@ -116,63 +117,26 @@ def _rival(alike: list[_Seen], start: I64, end: I64, first_ms: float, quarter_ms
     # Calls into C may keep the lock: then a quarter of the samples are two turns of it late.
     turns = not holds and computed >= 2 * PART_FRAC and quarter_ms >= 2 * SWITCH_MS
     most = max(alike, key=lambda one: int((one.spans[1] - one.spans[0]).sum()))
-    makes_input = most.makes_input
-    return Rival(most.thread, len(alike), *most.place, share, holds, turns, makes_input)
+    at = most.stay
+    return Rival(
+        at.thread, len(alike), at.function, at.file, at.line, at.call,
+        share, holds, turns, most.makes_input,
+    )  # fmt: skip
 
 
 def _seen(host: Host, calls: Frames, line: Line, start: I64, end: I64) -> _Seen | None:
-    owner = calls.moments.owner
     runs = works(calls)
     # What only libraries run there is not the program's; what it calls in them is.
-    if not runs.any() or not (calls.own[owner[runs]] >= 0).any():
+    moments = calls.moments
+    life = moments.start_ps[:1], moments.end_ps[-1:]
+    found = stays([(line.label, calls)], [runs & (calls.own >= 0)], life)
+    if not found:
         return None
-    begin, until = calls.moments.start_ps[runs], calls.moments.end_ps[runs]
-    chosen = owner[runs]
-    place = calls.place_of(chosen)
-    known = place >= 0
-    if not known.any():
-        return None
-    where = _most_at(calls, place[known], chosen[known], (until - begin)[known])
-    held, computed = _processor_time(host, line.id, start, end)
-    root = _root(calls)
+    mine = runs[moments.owner]
+    spans = union_spans(moments.start_ps[mine], moments.end_ps[mine])
     makes_input = any(_CALLS_PYTHON.search(one.file) for one in calls.names.values())
-    return _Seen(line.label, root, where, union_spans(begin, until), held, computed, makes_input)
-
-
-def _most_at(calls: Frames, place: I64, owner: I64, length: I64) -> tuple[str, str, int, str]:
-    """The function that a thread is in most, with its file, its longest line and what it calls.
-
-    Args:
-        calls: The thread's.
-        place: Lines or functions of the program that it is at,
-        owner: what it calls there,
-        length: and for how long.
-    """
-    own = np.where(calls.own[place] >= 0, calls.own[place], place)
-    row = _longest(calls, own, length)
-    here = calls.name[own] == calls.name[row]
-    at = calls.names[int(calls.name[_longest(calls, place[here], length[here])])]
-    function = calls.names[int(calls.name[row])].function
-    return function, at.file, at.line, _call(calls, owner[here], length[here])
-
-
-def _longest(calls: Frames, rows: I64, length: I64) -> int:
-    """One of the rows whose name has most of the time."""
-    first, code = distinct_keys(calls.name[rows])
-    return int(rows[first[int(np.argmax(sum_by_key(code, length, len(first))))]])
-
-
-def _call(calls: Frames, owner: I64, length: I64) -> str:
-    """The library's call that has most of the time there, by its public name; "" of none."""
-    call = calls.call[owner]
-    whole, (call, length) = int(length.sum()), (call[call >= 0], length[call >= 0])
-    if len(call) == 0:
-        return ""
-    first, code = distinct_keys(calls.name[call])
-    time = sum_by_key(code, length, len(first))
-    most = int(time.argmax())
-    called = calls.names[int(calls.name[call[first[most]]])]
-    return called.public if int(time[most]) > HALF_FRAC * whole else ""
+    processor = _processor_time(host, line.id, start, end)
+    return _Seen(busiest(found), _root(calls), spans, *processor, makes_input)
 
 
 def _root(calls: Frames) -> tuple[str, str]:
@@ -192,18 +156,11 @@ def _lateness_ms(host: Host, begin_ps: int, end_ps: int) -> tuple[float, float]:
     0 where it was not recorded.
     """
     space = host.space
-    rows = [
-        np.arange(line.begin, line.end)
-        for line in space.lines
-        if line.name == names.COUNTER_LINE
-        and space.planes[line.plane].name == names.PYTHON_SAMPLES_PLANE
-    ]
-    if not rows:
-        return 0.0, 0.0
-    at = np.concatenate(rows)
-    at = at[(space.events.start_ps[at] >= begin_ps) & (space.events.start_ps[at] < end_ps)]
     column = stats_by_name(space, (names.COUNTER_VALUE,))[names.COUNTER_VALUE]
-    values = column.floats[np.isin(column.rows, at)]
+    begin, line = space.events.start_ps[column.rows], space.lines_of(column.rows)
+    looks = _lines(host, names.PYTHON_SAMPLES_PLANE, lambda one: one.name == names.COUNTER_LINE)
+    inside = np.isin(line, looks) & (begin >= begin_ps) & (begin < end_ps)
+    values = column.floats[inside]
     first, quarter = np.percentile(values, (10, 75)).tolist() if len(values) else (0.0, 0.0)
     return first, quarter
 
@@ -214,23 +171,28 @@ def _processor_time(host: Host, thread: int, start: I64, end: I64) -> tuple[floa
     The first is None where it was not recorded.
     """
     space = host.space
-    is_python = entries_called(host, (names.IN_PYTHON,))
-    lines = [
-        line for line in space.lines if space.planes[line.plane].name == names.PYTHON_THREADS_PLANE
-    ]
-    if not lines:
+    if not _lines(host, names.PYTHON_THREADS_PLANE, lambda _one: True):
         return None, 0.0
-    whole = int((end - start).sum()) or 1
-    held = computed = 0
     column = stats_by_name(space, (names.CPU_NS,))[names.CPU_NS]
-    for line in (one for one in lines if one.id == thread):
-        rows = np.arange(line.begin, line.end, dtype=np.int64)
-        begin = space.events.start_ps[rows]
-        rows = rows[(begin >= int(start[0])) & (begin < int(end[-1]))]
-        python = rows[is_python[space.events.metadata[rows]]]
-        computed += int(column.ints[np.isin(column.rows, rows)].sum()) * 1000
-        held += int(column.ints[np.isin(column.rows, python)].sum()) * 1000
-    return held / whole, computed / whole
+    begin, line = space.events.start_ps[column.rows], space.lines_of(column.rows)
+    mine = np.isin(line, _lines(host, names.PYTHON_THREADS_PLANE, lambda one: one.id == thread))
+    mine &= (begin >= int(start[0])) & (begin < int(end[-1]))
+    is_python = entries_called(host, (names.IN_PYTHON,))[space.events.metadata[column.rows]]
+    whole = int((end - start).sum()) or 1
+    computed, held = (
+        int(column.ints[some].sum()) * 1000 / whole for some in (mine, mine & is_python)
+    )
+    return held, computed
+
+
+def _lines(host: Host, plane: str, wanted: Callable[[Line], bool]) -> list[int]:
+    """Rows of the wanted lines of the planes of one name."""
+    space = host.space
+    return [
+        row
+        for row, line in enumerate(space.lines)
+        if space.planes[line.plane].name == plane and wanted(line)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,13 +221,19 @@ def lock_holders(host: Host, found: Account) -> list[LockHolder]:
         return []
     steps = found.found
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    waits = _cut(calls.moments.start_ps, calls.moments.end_ps, for_lock(calls)[calls.moments.owner])
+    waiting = for_lock(calls)[calls.moments.owner]
+    waits = calls.moments.start_ps[waiting], calls.moments.end_ps[waiting]
     whole = int(covered(*waits, start, end).sum())
     if whole < SOME_FRAC * int((end - start).sum()):
         return []
-    others = list(other_threads(host, calls, int(start[0]), int(end[-1])))
+    beside = other_threads(host, calls, int(start[0]), int(end[-1]))
+    others = [(line.label, one) for line, one in beside]
     everyone = [calls, *(one for _thread, one in others)]
-    takers = {one.names[row].function for one in everyone for row in _takers(one)}
+    takers = {
+        one.names[row].function  # of the program's functions that wait for a lock themselves
+        for one in everyone
+        for row in distinct(one.name[one.own[for_lock(one)]]).tolist()
+    }
     inside = stays(others, [_holding(one, takers) for _thread, one in others], waits)
     if sum(one.spent_ps for one in inside) < HALF_FRAC * whole:
         inside = stays(others, [_holding(one, None) for _thread, one in others], waits)
@@ -275,39 +243,13 @@ def lock_holders(host: Host, found: Account) -> list[LockHolder]:
     ]
 
 
-def _cut(start: I64, end: I64, chosen: Bool) -> tuple[I64, I64]:
-    return start[chosen], end[chosen]
-
-
-def _takers(calls: Frames) -> list[int]:
-    """Names of the program's functions that wait for a lock themselves."""
-    waiting = np.flatnonzero(for_lock(calls))
-    rows: list[int] = distinct(calls.name[calls.own[waiting]]).tolist()
-    return rows
-
-
 def _holding(calls: Frames, takers: set[str] | None) -> Bool:
     """Calls that may be made with the lock.
 
-    Args:
-        calls: Of a thread.
-        takers: Below functions of these names, asleep or not; None: wherever it works.
+    Those below functions of the takers' names, asleep or not; None: wherever the thread works.
     """
-    if takers is None:
-        holds = ~is_idle(calls)
-    else:
-        holds = _below(calls, [row for row, one in calls.names.items() if one.function in takers])
-    found: Bool = holds & ~for_lock(calls) & (calls.kind != RECORDER) & (calls.own >= 0)
-    return found
-
-
-def _below(calls: Frames, functions: list[int]) -> Bool:
-    """Calls in one of these functions of the program, by the rows of their names, or below it."""
-    found, at = np.zeros(len(calls.rows), dtype=bool), calls.own
-    for _level in range(DEEPEST):
-        if not (at >= 0).any():
-            break
-        found |= (at >= 0) & np.isin(calls.name[np.maximum(at, 0)], functions)
-        above = np.where(at >= 0, calls.caller[np.maximum(at, 0)], -1)
-        at = np.where(above >= 0, calls.own[np.maximum(above, 0)], -1)
-    return found
+    holds = works(calls)
+    if takers is not None:
+        mine = calls.named(lambda one: one.function in takers)
+        holds = below(calls, mine) & (calls.kind != RECORDER)
+    return holds & ~for_lock(calls) & (calls.own >= 0)

@@ -125,9 +125,8 @@ def ends_with_work(
     together = (share >= HALF_FRAC * length) & (done >= end - near) & (done <= end)
     waits = ~goes_on & (together | (share >= TWO_THIRDS_FRAC * length))
     # A sleep between two looks whether the work is done is over before it, or ends with it.
-    outside = [row for row, one in calls.names.items() if one.is_outside]
     polls = (goes_on & (share >= (1 - SOME_FRAC) * length)) | (~goes_on & together)
-    waits = np.where(np.isin(calls.name[calls.moments.owner], outside), polls, waits)
+    waits = np.where(calls.named(lambda one: one.is_outside)[calls.moments.owner], polls, waits)
     waits &= length > TOGETHER_PS
     return _of_calls(calls, call, waits), _of_calls(calls, call, waits & together & ~goes_on)
 
@@ -157,15 +156,7 @@ def computed_since(calls: Frames | None, call: I32, begin: I64, work: Compute) -
 
 
 def between_ops(start_ps: I64, end_ps: I64, before: I64, after: I64, steps: int) -> Bool:
-    """Which gaps are the hand-over of ops.
-
-    Args:
-        start_ps: When each gap between two dispatched ops begins,
-        end_ps: and when it ends.
-        before: What is dispatched before each,
-        after: and after it.
-        steps: How many steps they are in.
-    """
+    """Which gaps between dispatched ops are their hand-over, by the ops before and after them."""
     length = end_ps - start_ps
     if len(length) < DOZENS * steps:
         return np.zeros(len(length), dtype=bool)
@@ -189,18 +180,12 @@ _TELLING = (OP, INPUT, COMPILE)
 
 
 def gap_names(is_gap: Bool, kind: U8, event: I32, said: Native | None) -> tuple[I32, list[str]]:
-    """Return a code of each moment's gap, -1 for others, and their names: "A → B", "after A".
-
-    Args:
-        is_gap: Of each moment: whether nothing was recorded in it.
-        kind: What its event is.
-        event: Its event in ``said``; -1 none.
-        said: What was recorded on the thread.
-    """
+    """Return a code of each moment's gap, -1 for others, and their names: "A → B", "after A"."""
     code = np.full(len(is_gap), -1, dtype=np.int32)
     if said is None or len(is_gap) == 0:
         return code, []
-    usual = np.asarray([_is_usual(name) for name, _type in said.named.labels] or [True])
+    names = [name for name, _type in said.named.labels]
+    usual = np.asarray([is_view(name) or bool(_USUAL.search(name)) for name in names] or [True])
     label = np.where((event >= 0) & ~is_gap, said.label[np.maximum(event, 0)], np.int32(-1))
     known = label >= 0
     telling: Bool = known & np.isin(kind, _TELLING) & ~usual[np.maximum(label, 0)]
@@ -215,9 +200,9 @@ def gap_names(is_gap: Bool, kind: U8, event: I32, said: Native | None) -> tuple[
     last = _labels(after, of_told, after < len(told))
     rows, pair = distinct_rows([first, last])
     code[gaps] = pair
-    names = ["", *(name for name, _type in said.named.labels)]
+    names.append("")  # what -1 stands for
     listed = zip(first[rows].tolist(), last[rows].tolist(), strict=True)
-    return code, [_gap_name(names[one + 1], names[other + 1]) for one, other in listed]
+    return code, [_gap_name(names[one], names[other]) for one, other in listed]
 
 
 def _gap_name(before: str, after: str) -> str:
@@ -229,14 +214,7 @@ def _gap_name(before: str, after: str) -> str:
 def between_marks(
     markers: Markers, start_ps: I64, code: I32, names: list[str]
 ) -> tuple[I32, list[str]]:
-    """The same, where it is known what runs between the marks of steps: of all gaps there.
-
-    Args:
-        markers: Of the steps.
-        start_ps: Of each moment.
-        code: Of each moment, and ``names``: what ``gap_names`` found.
-        names: What the codes stand for.
-    """
+    """The same, where it is known what runs between the marks of steps: of all gaps there."""
     if not markers.between:
         return code, names
     at = np.searchsorted(markers.start_ps, start_ps, side="right") - 1
@@ -244,10 +222,6 @@ def between_marks(
     if not outside.any():
         return code, names
     return np.where(outside, np.int32(len(names)), code), [*names, markers.between]
-
-
-def _is_usual(name: str) -> bool:
-    return is_view(name) or _USUAL.search(name) is not None
 
 
 def _labels(at: I64, label: I32, known: Bool) -> I32:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
+
+from stepscope.tables.core.thresholds import NEARLY_ALL_FRAC
 
 # Scopes that a framework adds, not a person: control flow, transformations, name spaces of ops.
 _NO_SCOPE: Final = re.compile(
@@ -38,6 +40,21 @@ def scopes_of(operation: str) -> tuple[str, ...]:
     TensorFlow puts "gradient_tape" before the module's name, JAX writes transpose(jvp(module)).
     """
     return tuple(filter(None, map(_module_scope, operation.split("/")[:-1])))
+
+
+def time_by_scope(timed: Iterable[tuple[tuple[str, ...], int]]) -> dict[tuple[str, ...], int]:
+    """Return the time below each scope, by its path; () is around all."""
+    found: dict[tuple[str, ...], int] = {}
+    for path, time in timed:
+        for depth in range(len(path) + 1):
+            found[path[:depth]] = found.get(path[:depth], 0) + time
+    return found
+
+
+def shared_scope(times: dict[tuple[str, ...], int]) -> tuple[str, ...]:
+    """Return the innermost scope that has nearly all of such times; () where none does."""
+    least = NEARLY_ALL_FRAC * times.get((), 0)
+    return max((path for path, time in times.items() if time >= least), key=len, default=())
 
 
 @lru_cache(maxsize=10_000)

@@ -22,10 +22,8 @@ from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.processes import is_of_child, processes
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import is_data_loader, timed_rows
-from stepscope.tables.python.frames import RECORDER, Frames, Name, linked
-from stepscope.tables.python.moments import one_line
-from stepscope.tables.python.other_threads import is_idle
-from stepscope.tables.python.stays import Spans, Stay, most_at_once, stays
+from stepscope.tables.python.frames import Frames, Name, linked
+from stepscope.tables.python.other_threads import Spans, below, busiest, stays, works
 from stepscope.tables.steps.attribution import steps
 
 # The loops of PyTorch's workers, and of the pools that other loaders have.
@@ -72,25 +70,24 @@ def worker_place(host: Host) -> WorkerPlace | None:
         return None
     during = found.start_ps[found.kept], found.end_ps[found.kept]
     workers = [(line.label, _calls(host, line)) for line in host.space.lines if _is_of(host, line)]
-    seen: dict[tuple[str, str], list[tuple[int, Stay]]] = {}
-    for number, (name, calls) in enumerate(workers):
-        for one in stays([(name, calls)], [_works(calls)], during):
-            seen.setdefault((one.function, one.file), []).append((number, one))
+    seen = [
+        (number, one)
+        for number, (name, calls) in enumerate(workers)
+        for one in stays([(name, calls)], [_works(calls)], during)
+    ]
     if not seen:
         return None
-    busy = {number for listed in seen.values() for number, _one in listed}
-    most = max(seen.values(), key=lambda listed: sum(one.spent_ps for _number, one in listed))
-    lines: dict[int, int] = {}
-    for _number, one in most:
-        lines[one.line] = lines.get(one.line, 0) + one.spent_ps
-    lives = {number: _life(workers[number][1]) for number in busy}
+    most = busiest([one for _number, one in seen])
+    at = most.function, most.file
+    lives = {number: _life(workers[number][1]) for number, _one in seen}
+    there = {number for number, one in seen if (one.function, one.file) == at}
     whole = sum(int(covered(*life, *during).sum()) for life in lives.values()) or 1
     return WorkerPlace(
-        most[0][1].function,
-        most[0][1].file,
-        max(lines, key=lambda line: lines[line]),
-        _most_concurrent([lives[number] for number in {number for number, _one in most}]),
-        sum(lines.values()) / whole,
+        most.function,
+        most.file,
+        most.line,
+        _most_concurrent([lives[number] for number in there]),
+        most.spent_ps / whole,
     )
 
 
@@ -101,8 +98,9 @@ def _life(calls: Frames) -> Spans:
 
 
 def _most_concurrent(lives: Sequence[Spans]) -> int:
-    start, end = (np.concatenate([life[side] for life in lives]) for side in (0, 1))
-    return most_at_once(start, end)
+    start, end = (np.sort(np.concatenate([life[side] for life in lives])) for side in (0, 1))
+    over = np.searchsorted(end, start, side="right")
+    return int((np.arange(1, len(start) + 1) - over).max(initial=0))
 
 
 def _is_of(host: Host, line: Line) -> bool:
@@ -118,17 +116,8 @@ def _calls(host: Host, line: Line) -> Frames:
 
 def _works(calls: Frames) -> Bool:
     """Calls in functions of the program that the worker's loop calls, and not its parent."""
-    loops = [row for row, one in calls.names.items() if _is_loop(one)]
-    parent = one_line(calls.start_ps, calls.length_ps).parent.astype(np.int64)
-    below: Bool = np.isin(calls.name, loops)
-    while True:
-        more = (parent >= 0) & below[np.maximum(parent, 0)] & ~below
-        if not more.any():
-            break
-        below = below | more
-    is_own = (calls.own >= 0) & below[np.maximum(calls.own, 0)]
-    works: Bool = is_own & ~is_idle(calls) & (calls.kind != RECORDER)
-    return works
+    made = below(calls, calls.named(_is_loop))
+    return (calls.own >= 0) & made[np.maximum(calls.own, 0)] & works(calls)
 
 
 def _is_loop(one: Name) -> bool:

@@ -30,10 +30,7 @@ from stepscope.tables.in_steps.host_activity import torch_dispatches
 from stepscope.tables.in_steps.optimizer_updates import step_of_torch
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
-from stepscope.tables.traits.gradient_names import (
-    DIGITS,
-    apart_from_gradients,
-)
+from stepscope.tables.traits.gradient_names import DIGITS, apart_from_gradients
 from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.updates import after_model
 
@@ -77,44 +74,40 @@ def unused_graph(host: Host, found: Account) -> NeedlessGradients | None:
     if found.line < 0:
         return None
     numbered, steps = numbered_ops(host), found.found
-    if not numbered.backward.any() and any(map(_tells_of_backward, host.space.event_metadata.name)):
+    texts = host.space.event_metadata.name
+    is_all = not numbered.backward.any()
+    if is_all and any(is_of_backward(one) or prepares_backward(one) for one in texts):
         return None  # gradients ran, or will, and the recording does not say whose
     mine = _unused(numbered) & (numbered.thread == host.space.lines[found.line].id)
     mine &= ~_for_others(host, found.line, numbered.start_ps)
-    begin, until = numbered.start_ps[mine], numbered.end_ps[mine]
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    inside = (until > start[0]) & (begin < end[-1])
-    begin, until, rows = begin[inside], until[inside], numbered.row[mine][inside]
-    spans = union_spans(begin, until)
-    time = int(covered(*spans, start, end).sum())
-    if time == 0:
-        return None
-    longest, place = longest_name(host, rows, until - begin), place_of(found.frames, *spans)
-    is_all = not numbered.backward.any()
-    return _needless(found, time, len(begin), longest, place, is_all=is_all)
+    mine &= (numbered.end_ps > start[0]) & (numbered.start_ps < end[-1])
+    spans = numbered.start_ps[mine], numbered.end_ps[mine]
+    return _needless(host, found, numbered.row[mine], *spans, is_all=is_all)
 
 
 def _needless(
+    host: Host,
     found: Account,
-    time_ps: int,
-    ops: int,
-    longest: str,
-    place: CallSite | None,
+    rows: I64,
+    begin: I64,
+    until: I64,
     *,
     is_all: bool = False,
     times: float = 0.0,
-    updated: int = 0,
-) -> NeedlessGradients:
-    """Return such work per step; parameters are those of each step already."""
-    at, count = place or CallSite("", "", 0, ""), int(found.found.kept.sum())
-    line = at.line if at.file else None
-    each, where = ops if updated else ops / count, (at.function, at.file, line, at.caller)
-    return NeedlessGradients(ms(time_ps) / count, each, longest, *where, is_all, times, updated)
-
-
-def _tells_of_backward(name: str) -> bool:
-    """Whether an event of this name is of a backward pass, or prepares one that is to come."""
-    return is_of_backward(name) or prepares_backward(name)
+) -> NeedlessGradients | None:
+    """Return the work of these events per step; None if they take no time."""
+    steps = found.found
+    spans = union_spans(begin, until)
+    time = covered(*spans, steps.start_ps[steps.kept], steps.end_ps[steps.kept]).sum()
+    if time == 0:
+        return None
+    at, count = place_of(found.frames, *spans) or CallSite("", "", 0, ""), int(steps.kept.sum())
+    longest = longest_name(host, rows, until - begin)
+    where = at.function, at.file, at.line if at.file else None, at.caller
+    return NeedlessGradients(
+        ms(int(time)) / count, len(rows) / count, longest, *where, is_all, times
+    )
 
 
 def _unused(ops: NumberedOps) -> Bool:
@@ -185,28 +178,21 @@ def place_of(calls: Frames | None, begin: I64, until: I64) -> CallSite | None:
 
 @derived
 def differentiates_gradients(host: Host) -> bool:
-    """By the names of ops, or by the numbers that PyTorch's autograd gives them."""
-    return any(map(_is_higher, host.space.event_metadata.name)) or _goes_through_gradients(host)
+    """By the names of ops, or as PyTorch's backward passes go through ops that ran within one.
 
-
-def _is_higher(name: str) -> bool:
-    """A gradient of a gradient: penalties on gradients need those of the first pass again."""
-    return "BackwardBackward" in name or name.count(TAPE) > 1
-
-
-def _goes_through_gradients(host: Host) -> bool:
-    """Whether PyTorch's backward passes go through ops that ran within one (``create_graph``)."""
+    Penalties on gradients need those of the first pass again.
+    """
+    texts = host.space.event_metadata.name
+    if any("BackwardBackward" in name or name.count(TAPE) > 1 for name in texts):
+        return True
     numbered = numbered_ops(host)
     nodes = distinct(numbered.number[numbered.backward])
     made = [
         _made_within(numbered, numbered.thread == thread)
         for thread in distinct(numbered.thread[numbered.backward]).tolist()
     ]
-    return sum(map(len, made)) > 0 and _is_some(nodes, np.concatenate(made))
-
-
-def _is_some(nodes: I64, made: I64) -> bool:
-    return int(np.isin(nodes, made).sum()) > PART_FRAC * len(nodes)
+    again = np.isin(nodes, np.concatenate([nodes[:0], *made]))
+    return int(again.sum()) > PART_FRAC * len(nodes)
 
 
 def _made_within(numbered: NumberedOps, mine: Bool) -> I64:
@@ -235,32 +221,23 @@ def repeated_gradients(host: Host, found: Account) -> NeedlessGradients | None:
     if not again.any():
         return None
     which = order[again]
-    spans = union_spans(begin[which], until[which])
-    time = int(covered(*spans, start, end).sum())
-    length = until[which] - begin[which]
     _first, code = distinct_keys(np.cumsum(~again))
     runs = np.bincount(code)
-    spent = sum_by_key(code[again], length, len(runs))
+    spent = sum_by_key(code[again], until[which] - begin[which], len(runs))
     times = float(np.average(runs, weights=spent)) if spent.any() else float(runs.max())
-    name = longest_name(host, rows[which], length)
-    place = place_of(found.frames, *spans)
-    return _needless(found, time, len(which), name, place, times=times)
+    return _needless(host, found, rows[which], begin[which], until[which], times=times)
 
 
 def _of_torch(host: Host) -> tuple[I64, I64]:
     """The nodes of autograd that ran, and which forward op each is of."""
     numbered, names = numbered_ops(host), host.space.event_metadata.name
-    is_node = np.asarray([*map(_is_node, names), False])
+    # "MmBackward0", with any words before it.
+    is_node = np.asarray([*(one.rstrip(DIGITS).endswith("Backward") for one in names), False])
     of = host.space.events.metadata[numbered.row]
     nodes = np.flatnonzero(numbered.backward & is_node[of])
     # An op and what evaluates it have one number, and each is computed as often.
     _first, code = distinct_keys(of[nodes].astype(np.int64))
     return numbered.row[nodes], numbered.number[nodes] * np.int64(len(_first) or 1) + code
-
-
-def _is_node(name: str) -> bool:
-    """Whether it is a node of autograd: ``MmBackward0``, with any words before it."""
-    return name.rstrip(DIGITS).endswith("Backward")
 
 
 _ACCUMULATE: Final = "AccumulateGrad"
@@ -295,7 +272,10 @@ def unclaimed_gradients(host: Host, found: Account) -> NeedlessGradients | None:
     # much.
     time = int(covered(*spans, start, end).sum() * (got - updated) / got)
     name = longest_name(host, rows[~ends], (until - begin)[~ends])
-    return _needless(found, time, got, name, None, updated=updated) if time else None
+    time_ms = ms(time) / int(steps.kept.sum())
+    return (
+        NeedlessGradients(time_ms, got, name, "", "", None, "", updated=updated) if time else None
+    )
 
 
 def _updates(host: Host, start: I64, end: I64) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, owners, time_by, time_by_family
+from stepscope.tables.core.op_scopes import shared_scope, time_by_scope
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import (
     FEW,
@@ -36,23 +37,12 @@ from stepscope.tables.python.functions import loop_functions
 from stepscope.tables.steps.calls import function_calls, is_single_op
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.inside import LineWork, lines_of_program
-from stepscope.tables.traits.op_families import (
-    PLAIN,
-    PRODUCTS,
-    SCOPES,
-    UNUSUAL,
-    scope_of,
-)
+from stepscope.tables.traits.op_families import PLAIN, PRODUCTS, SCOPES, UNUSUAL, scope_of
 from stepscope.tables.traits.updates import is_update
 
-if TYPE_CHECKING:
-    from stepscope.tables.hlo.module import HloModule
-
-
 _SAY_LITTLE = PLAIN | {"Einsum"}
-_CALL = (
-    "call"  # of a function of the program, or of a library: the largest kind in it is the part's
-)
+# Of a function of the program, or of a library: the largest kind in it is the part's.
+_CALL = "call"
 _Path = tuple[str, ...]
 
 
@@ -82,22 +72,18 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     if are_placed(ops, whole):
         return {}
     scopes = _scopes(ops)
-    time: dict[_Path, int] = {}
+    time = time_by_scope((scopes[id(one)], one.total_ps) for one in ops)
     direct = time_by(lambda one: scopes[id(one)], ops)
     # Rows that stand for several ops have their common scope: each op may lie deeper.
     merged = time_by(lambda one: scopes[id(one)], (one for one in ops if one.others))
     least = _least(ops, whole)
-    for one in ops:
-        path = scopes[id(one)]
-        for depth in range(1, len(path) + 1):
-            time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
     for path, spent in merged.items():
         if path and time[path] >= NEARLY_ALL_FRAC * whole:  # nearly all there is
             direct[path] -= spent
     standing = [
         path
         for path, spent in time.items()
-        if spent >= least and _is_layer(path, time, direct, whole)
+        if path and spent >= least and _is_layer(path, time, direct)
     ]
     for path in sorted(standing, key=len, reverse=True):
         inside = [one for one in ops if scopes[id(one)][: len(path)] == path]
@@ -149,33 +135,24 @@ def scope_with_most(ops: Iterable[Owner]) -> tuple[str, float]:
 
     "" where there is none.
     """
-    time: dict[_Path, int] = {}
-    for one in ops:
-        path = one.layer
-        for depth in range(len(path) + 1):
-            time[path[:depth]] = time.get(path[:depth], 0) + one.total_ps
-    whole = time.get((), 0)
-    most = [
-        path for path, spent in time.items() if spent >= NEARLY_ALL_FRAC * whole and len(path) > 1
-    ]
-    chosen = max(most, key=len, default=())
-    return "/".join(chosen), time.get(chosen, 0) / max(whole, 1) if chosen else 0.0
+    time = time_by_scope((one.layer, one.total_ps) for one in ops)
+    chosen = shared_scope(time)
+    return ("/".join(chosen), time[chosen] / max(time[()], 1)) if len(chosen) > 1 else ("", 0.0)
 
 
-def _is_layer(path: _Path, time: dict[_Path, int], direct: dict[_Path, int], whole_ps: int) -> bool:
+def _is_layer(path: _Path, time: dict[_Path, int], direct: dict[_Path, int]) -> bool:
     """Whether a scope is less than what is around it: neither the model nor all there is of it.
 
     A scope at the top that is made of others is the model, which nobody can leave out.
     """
-    around = time.get(path[:-1], whole_ps)
     beside = sum(len(one) == len(path) and one[:-1] == path[:-1] for one in time)
     is_model = len(path) == 1 and direct.get(path, 0) < time[path] / 2
-    return (time[path] < NEARLY_ALL_FRAC * around or beside >= FEW) and not is_model
+    is_all = time[path] >= NEARLY_ALL_FRAC * time[path[:-1]]
+    return (not is_all or beside >= FEW) and not is_model
 
 
 def _belongs(one: Owner) -> bool:
-    is_few = one.family in UNUSUAL or is_update(one.family)
-    return not is_few
+    return one.family not in UNUSUAL and not is_update(one.family)
 
 
 # Ops by which a loop over a dataset takes its elements: the loop is known, and no op is its work.
@@ -250,7 +227,7 @@ def parts(
 
     Args:
         found: The account.
-        listed: Its owners, where they are already known, or placed more exactly.
+        listed: Its owners, where they are placed more exactly.
         apart: Ids of products that no gradient goes through (``without_gradients``).
     """
     whole = _Whole(found, owners(found) if listed is None else listed, apart)

@@ -67,12 +67,7 @@ class Dependencies:
 
 
 def dependencies(found: Account, cores: int = 0) -> Dependencies:
-    """The account's timeline with what it depends on.
-
-    Args:
-        found: The account.
-        cores: Of the host; 0 not known.
-    """
+    """The account's timeline with what it depends on, on a host with so many cores; 0 unknown."""
     line, work = found.timeline, found.compute
     is_input = np.asarray([False, *(one.kind == "input" for one in work.things)])[work.label]
     spans = (
@@ -160,8 +155,7 @@ def saved_ps(
         found: The account.
         plan: Its dependencies.
         share: How much of each owner's time goes, 0 to 1.
-        relief: How much less work there is in each stretch, because cores are free that it had to
-            share; none by default.
+        relief: Work that each stretch is spared, because cores are free that it had to share.
         work_goes: Whether the owners are work, which also goes where nobody waits for it.
     """
     line, is_input = found.timeline, _is_input(found)
@@ -230,13 +224,7 @@ def hidden_ps(found: Account, plan: Dependencies, share: F64) -> F64:
 
 
 def shared_ps(found: Account, plan: Dependencies, goes: Bool) -> F64:
-    """Work in each stretch that shares the host's cores with owners that go; 0 on a device.
-
-    Args:
-        found: The account.
-        plan: Its dependencies.
-        goes: Of the owners.
-    """
+    """Work in each stretch that shares the host's cores with owners that go; 0 on a device."""
     line, work = found.timeline, found.compute
     if work.has_device:
         return np.zeros(len(line.start_ps), dtype=np.float64)
@@ -261,14 +249,8 @@ def _is_input(found: Account) -> Bool:
 
 # Kinds of what the host does around the work itself.
 _AROUND = (
-    "framework",
-    "annotated",
-    "unrecorded",
-    "region",
-    "runtime",
-    "allocation",
-    "launch",
-    "recorder",
+    *("framework", "annotated", "unrecorded", "region"),
+    *("runtime", "allocation", "launch", "recorder"),
 )
 # All that goes with a part is at most this many times the part: what it leaves cold, what makes its
 # inputs, what reads its outputs each take no longer than itself.
@@ -297,22 +279,13 @@ _BATCH = Consequence(around=1.0, ops=GOES_WITH_FRAC, short_ops=1.0)
 _OVERLAP = Consequence(around=1.0, ops=0.0, short_ops=0.0)
 # The producers of an op's inputs and the readers of its outputs shrink with it.
 _SHRINK = Consequence(around=HALF_FRAC, ops=1.0, short_ops=1.0)
-_CONSEQUENCES = {
-    "python": _REMOVE,
-    "library": _REMOVE,
-    "unrecorded": _REMOVE,
-    "region": _REMOVE,
-    "compile": _REMOVE,
-    "framework": _BATCH,
-    "eager": _BATCH,
-    "launch": _BATCH,
-    "op": _SHRINK,
-    "function": _SHRINK,
-    "layer": _SHRINK,
-    "program": _SHRINK,
-}
 # Parts that are made of ops.
 _OF_OPS = ("op", "function", "layer", "program")
+_CONSEQUENCES = {
+    **dict.fromkeys(("python", "library", "unrecorded", "region", "compile"), _REMOVE),
+    **dict.fromkeys(("framework", "eager", "launch"), _BATCH),
+    **dict.fromkeys(_OF_OPS, _SHRINK),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,14 +308,7 @@ class WhatIf:
 def what_if(
     found: Account, made: list[Part], cores: int = 0, listed: list[Owner] | None = None
 ) -> list[WhatIf]:
-    """Return the time saved by removing each of the largest parts, in their order.
-
-    Args:
-        found: The account.
-        made: Its parts.
-        cores: Of the host; 0 not known.
-        listed: Its owners, where they are already known, or placed more exactly.
-    """
+    """Return the time saved by removing each of the largest parts, in their order."""
     plan = dependencies(found, cores)
     listed = owners(found) if listed is None else listed
     least = LITTLE_FRAC * float(plan.step_ps.sum())

@@ -45,12 +45,7 @@ def standard_error_ps(step_ps: I64) -> float:
 
 
 def series(time_ps: I64, step_ps: I64 | None = None) -> Series:
-    """Tell a series of times.
-
-    Args:
-        time_ps: Of each step.
-        step_ps: How long each step is; None: nothing else is in it.
-    """
+    """Tell a series of times, one of each step; ``step_ps`` if there is more in the steps."""
     count, mean = len(time_ps), float(time_ps.mean()) if len(time_ps) else 0.0
     if not mean > 0:
         return Series(0.0, nan, nan, nan)

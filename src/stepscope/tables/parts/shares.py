@@ -11,19 +11,13 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import pivot, union_spans
-from stepscope.columns.space import F64, I64
+from stepscope.columns.space import F64
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, time_by
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
-from stepscope.tables.core.thresholds import (
-    FEW,
-    HALF_FRAC,
-    LONGEST_NAME,
-    SEVERAL,
-    TRACE_FRAC,
-)
+from stepscope.tables.core.thresholds import FEW, HALF_FRAC, LONGEST_NAME, SEVERAL, TRACE_FRAC
 from stepscope.tables.hlo.dataflow import reached, readers
 from stepscope.tables.hlo.replica_groups import computes_the_same
 from stepscope.tables.host.events import Work
@@ -70,13 +64,7 @@ class Share:
 
 
 def shares_of(host: Host, part: Part, event: int) -> Iterator[Share]:
-    """Yield what a part is made of and where it comes from.
-
-    Args:
-        host: Whose.
-        part: A part of its step.
-        event: The part's leading event (``sites.leading``).
-    """
+    """Yield what a part with this leading event is made of and where it comes from."""
     yield from made_of(part, host)
     if part.kind == "op":
         scope, frac = scope_with_most(part.owners)
@@ -92,11 +80,8 @@ def shares_of(host: Host, part: Part, event: int) -> Iterator[Share]:
         Share(ESTIMATED, line.name, line.share, Site(line.frame.function, *line.frame[:2]))
         for line in lines_of(host, part)
     )
-    for role, sites in (
-        (LINE, sites_of(host, part)),
-        (CALLER, callers_of(host, part)),
-    ):
-        yield from (Share(role, name, frac, site) for site, name, frac in sites)
+    for role, sites in ((LINE, sites_of(host, part)), (CALLER, callers_of(host, part))):
+        yield from (Share(role, site.function, frac, site) for site, frac in sites)
 
 
 # ---------------------------------------------------------------------------- names of what it is
@@ -110,7 +95,9 @@ def made_of(part: Part, host: Host | None = None) -> list[Share]:
         return _ops_of_loop(part)
     if part.kind == "function":
         return _grouped(
-            part, lambda owner: _in_outer(host, owner), lambda owner: _site(host, owner)
+            part,
+            lambda owner: _in_outer(host, owner) if owner.kind == "op" else "dispatch",
+            lambda owner: _site(host, owner),
         )
     if part.kind == "layer":
         return _grouped(part, lambda owner: owner.family, op_of=lambda owner: brief(owner.name))
@@ -146,13 +133,23 @@ def _site(host: Host | None, owner: Owner) -> Site:
     return Site(owner.function, owner.file, owner.line)
 
 
+_ATEN: Final = re.compile(r"aten(?:/|::)(\w+)")
+
+
 def _in_outer(host: Host | None, owner: Owner) -> str:
-    """Return a family with the op that runs it: "fill in aten::one_hot"."""
-    if owner.kind != "op":
-        return "dispatch"
-    outer = "" if host is None or owner.family in PRODUCTS else outer_op(host, owner.event)
-    is_new = bool(outer) and owner.family not in outer
-    return f"{owner.family} in aten::{outer}" if is_new else owner.family
+    """Return a family with the outermost op that runs it: "fill in aten::one_hot"."""
+    if host is None or owner.event < 0 or owner.family in PRODUCTS:
+        return owner.family
+    space, event = host.space, owner.event
+    line = space.lines[int(space.lines_of(np.asarray([event]))[0])]
+    start, rows = space.events.start_ps, np.arange(line.begin, line.end)
+    end = start[rows] + space.length_ps[rows]
+    holds = (start[rows] <= start[event]) & (end >= start[event] + space.length_ps[event])
+    around = rows[holds & (rows != event)]
+    around = around[np.argsort(-space.length_ps[around], kind="stable")]
+    named = (_ATEN.match(space.event_metadata.name[at]) for at in space.events.metadata[around])
+    outer = next((found[1] for found in named if found), owner.family)
+    return owner.family if owner.family in outer else f"{owner.family} in aten::{outer}"
 
 
 # Ops by which a program only makes its numbers and shapes tensors.
@@ -257,53 +254,20 @@ def writer_into_argument(host: Host, event: int) -> str:
     return next((one.opcode for one in readers(*found) if one.opcode in _WRITES), "")
 
 
-# ---------------------------------------------------------------------------- ops around ops
-
-_ATEN: Final = re.compile(r"aten(?:/|::)(\w+)")
-
-
-def outer_op(host: Host, event: int) -> str:
-    """The outermost op around an event on its thread, without "aten"; "" of one by itself."""
-    space = host.space
-    if event < 0 or _ATEN.match(_event_name(host, event)) is None:
-        return ""
-    line = space.lines[int(space.lines_of(np.asarray([event]))[0])]
-    start = space.events.start_ps[line.begin : line.end]
-    end = start + space.length_ps[line.begin : line.end]
-    at = event - line.begin
-    around = np.flatnonzero((start <= start[at]) & (end >= end[at])) + line.begin
-    for row in around[np.argsort(-space.length_ps[around], kind="stable")].tolist():
-        found = _ATEN.match(_event_name(host, row))
-        if found is not None:
-            return found[1] if row != event else ""
-    return ""
-
-
-def _event_name(host: Host, event: int) -> str:
-    space = host.space
-    name: str = space.event_metadata.name[int(space.events.metadata[event])]
-    return name
-
-
 # ---------------------------------------------------------------------------- input
 
 
-def _input_spans(host: Host, found: Account) -> tuple[I64, I64]:
-    """When the loop's thread is within calls for its next batch: begins and ends, disjoint."""
-    if found.line < 0:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    told, line = host_work(host), host.space.lines[found.line]
-    calls = told.work == Work.INPUT_WAIT
-    calls &= (told.rows >= line.begin) & (told.rows < line.end)
-    return union_spans(told.start_ps[calls], told.end_ps[calls])
-
-
 def below_input(host: Host, found: Account) -> F64:
-    """Of each owner (row of the account) the share of its time, from 0 to 1."""
+    """Of each owner (row of the account) the share of its time in calls for the next batch."""
     share = np.zeros(len(found.kind))
-    spans = _input_spans(host, found)
-    if not len(spans[0]):
+    if found.line < 0:
         return share
+    calls, line = host_work(host), host.space.lines[found.line]
+    waits = calls.work == Work.INPUT_WAIT
+    waits &= (calls.rows >= line.begin) & (calls.rows < line.end)
+    if not waits.any():
+        return share
+    spans = union_spans(calls.start_ps[waits], calls.end_ps[waits])
     told = found.timeline
     length = told.end_ps - told.start_ps
     within = covered(*spans, told.start_ps, told.end_ps) / np.maximum(length, 1)

@@ -7,14 +7,13 @@ own stack of lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from stepscope.columns import distinct_keys, sum_by_key
 from stepscope.tables.account.owners import Owner, time_by
-from stepscope.tables.core.op_name import OpName
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.thresholds import FEW, HALF_FRAC, LARGE_FRAC, OFTEN, TRACE_FRAC
 from stepscope.tables.device.events import device_events
@@ -25,7 +24,7 @@ from stepscope.tables.traits.gradient_names import apart_from_gradients
 from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.inside import LineWork
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from
-from stepscope.tables.traits.op_families import family_of, scope_of
+from stepscope.tables.traits.op_families import family_of_op, scope_of
 
 
 class Site(NamedTuple):
@@ -37,78 +36,76 @@ class Site(NamedTuple):
 
 
 NOWHERE: Final = Site("", "", 0)
-#: A line, what is called there, and its share of a part.
-Sites = list[tuple[Site, str, float]]
 
 
-def sites_of(host: Host, part: Part) -> Sites:
+class _Run(NamedTuple):
+    """A part of an owner's time, with an event of it (-1 unknown) and where it comes from."""
+
+    event: int
+    site: Site
+    caller: Site
+    time_ps: float
+
+
+def sites_of(host: Host, part: Part) -> list[tuple[Site, float]]:
     """Return the lines that a part's ops come from, where several have much of it, or one most."""
-    times: dict[Site, float] = {}
-    for owner in _longest(part) if part.kind == "op" else ():
-        for site, _caller, share in _of_owner(host, part, owner):
-            times[site] = times.get(site, 0.0) + share * owner.total_ps
-    return [(site, site.function, share) for site, share in _largest(times, part.total_ps)]
+    return _largest(((run.site, run.time_ps) for run in _runs_of(host, part)), part.total_ps)
 
 
-def callers_of(host: Host, part: Part) -> Sites:
+def callers_of(host: Host, part: Part) -> list[tuple[Site, float]]:
     """Return what calls these lines, in the same way."""
-    times: dict[str, float] = {}
-    for owner in _longest(part) if part.kind == "op" else ():
-        for _site, caller, share in _of_owner(host, part, owner):
-            if caller:
-                times[caller] = times.get(caller, 0.0) + share * owner.total_ps
-    found: Sites = []
-    for caller, share in _largest(times, part.total_ps):
-        place, _, function = caller.partition(" ")
-        file, _, line = place.rpartition(":")
-        number = int(line) if line.isdecimal() else 0
-        found.append((Site(function, file, number), function, share))
-    return found
-
-
-_Key = TypeVar("_Key", Site, str)
-
-
-def _largest(times: Mapping[_Key, float], total_ps: int) -> list[tuple[_Key, float]]:
-    """Return the largest shares, if several have much of a part together, or one has most."""
-    shares = {key: time / max(total_ps, 1) for key, time in times.items()}
-    longest = sorted(shares, key=lambda key: -shares[key])[:FEW]
-    shown = [key for key in longest if shares[key] >= LARGE_FRAC]
-    if len(shown) < 2 or sum(shares[key] for key in shown) < HALF_FRAC:
-        shown = [key for key in shown[:1] if shares[key] > HALF_FRAC]
-    return [(key, shares[key]) for key in shown]
+    return _largest(((run.caller, run.time_ps) for run in _runs_of(host, part)), part.total_ps)
 
 
 def leading(host: Host, one: Part) -> int:
     """An event of what the line with most of a part runs, of its largest op where none is known."""
-    lines: dict[tuple[str, int], float] = {}
-    first: dict[tuple[str, int], int] = {}
-    for owner in _longest(one) if one.kind == "op" else ():
-        for row, share in _runs(host, one, owner):
-            known = compiled_from(host, row)
-            at = known.file, known.line
-            lines[at] = lines.get(at, 0.0) + share * owner.total_ps
-            first.setdefault(at, row)
-    most = max(lines, key=lambda at: lines[at], default=("", 0))
-    return first[most] if most[1] else one.first.event
+    runs = [run for run in _runs_of(host, one) if run.event >= 0]
+    lines = _time_at((run.site, run.time_ps) for run in runs)
+    most = max(lines, key=lambda site: lines[site], default=NOWHERE)
+    return next(run.event for run in runs if run.site == most) if most.line else one.first.event
 
 
-def _longest(one: Part) -> Iterator[Owner]:
-    for owner in sorted(one.owners, key=lambda owner: -owner.total_ps)[:OFTEN]:
-        if owner.total_ps >= TRACE_FRAC * one.total_ps:
-            yield owner
+def _time_at(timed: Iterable[tuple[Site, float]]) -> dict[Site, float]:
+    times: dict[Site, float] = {}
+    for site, time in timed:
+        times[site] = times.get(site, 0.0) + time
+    return times
 
 
-def _of_owner(host: Host, part: Part, owner: Owner) -> Iterator[tuple[Site, str, float]]:
-    """Yield line, caller and share of what an owner stands for."""
-    runs = _runs(host, part, owner)
-    for row, share in runs:
-        known = compiled_from(host, row)
-        if known.line:
-            file = known.file.rpartition("/")[2]
-            yield Site(known.function, file, known.line), known.caller.rpartition("/")[2], share
-    if not runs and owner.is_inline and owner.line:
-        yield Site(owner.function, owner.file.rpartition("/")[2], owner.line), owner.caller, 1.0
+def _largest(timed: Iterable[tuple[Site, float]], total_ps: int) -> list[tuple[Site, float]]:
+    """Return the largest shares, if several have much of a part together, or one has most."""
+    times = _time_at(timed)
+    shares = {site: time / max(total_ps, 1) for site, time in times.items() if site != NOWHERE}
+    longest = sorted(shares, key=lambda site: -shares[site])[:FEW]
+    shown = [site for site in longest if shares[site] >= LARGE_FRAC]
+    if len(shown) < 2 or sum(shares[site] for site in shown) < HALF_FRAC:
+        shown = [site for site in shown[:1] if shares[site] > HALF_FRAC]
+    return [(site, shares[site]) for site in shown]
+
+
+def _runs_of(host: Host, part: Part) -> list[_Run]:
+    """The runs of the longest owners of a part that is an op."""
+    found = []
+    for owner in sorted(part.owners, key=lambda owner: -owner.total_ps)[:OFTEN]:
+        if part.kind != "op" or owner.total_ps < TRACE_FRAC * part.total_ps:
+            continue
+        runs = _runs(host, part, owner)
+        for row, share in runs:
+            at = compiled_from(host, row)
+            site = Site(at.function, at.file.rpartition("/")[2], at.line) if at.line else NOWHERE
+            caller = at.caller.rpartition("/")[2] if at.line else ""
+            found.append(_Run(row, site, _site_of(caller), share * owner.total_ps))
+        if not runs and owner.is_inline and owner.line:
+            site = Site(owner.function, owner.file.rpartition("/")[2], owner.line)
+            found.append(_Run(-1, site, _site_of(owner.caller), owner.total_ps))
+    return found
+
+
+def _site_of(caller: str) -> Site:
+    """The place that ``file:line function`` says."""
+    place, _, function = caller.partition(" ")
+    file, _, line = place.rpartition(":")
+    return Site(function, file, int(line) if line.isdecimal() else 0)
 
 
 def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:
@@ -175,13 +172,9 @@ def _instructions(host: Host) -> dict[str, _Op]:
         if time[at] > 0:
             said = ops[int(op[row])]
             if said.name not in found:
-                found[said.name] = _Op((_family(said), scope_of(said.name)), [])
+                found[said.name] = _Op((family_of_op(said), scope_of(said.name)), [])
             found[said.name].runs.append((int(rows[row]), float(time[at])))
     return found
-
-
-def _family(op: OpName) -> str:
-    return family_of(op.type if op.type not in ("", "Unknown") else op.name)
 
 
 def located(one: Part, *, is_launched: bool) -> Owner:
@@ -204,11 +197,7 @@ def place_of(
 ) -> tuple[tuple[str, str, int], str]:
     """Function, file and line that a part is in, and ``file:line function`` that calls it.
 
-    Args:
-        one: The part.
-        owner: The one it is located by.
-        known: What the recording says of its op.
-        lines: Where the work of its compiled function comes from, the largest first.
+    It is located by an owner, by what is known of its op, and by the lines of its program.
     """
     if one.kind == "function" and (whole := one.first.under) is not None:
         return (whole.function, whole.file, whole.line), whole.caller

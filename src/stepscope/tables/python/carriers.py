@@ -25,10 +25,7 @@ _CARRY = (LIBRARY, FRAMEWORK)
 def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Frames:
     """The calls, each below a library's loop with the call out of that loop that it lies in.
 
-    Args:
-        calls: Python's calls.
-        steps: Their steps.
-        ops: When ops ran on the thread: begins and ends, disjoint and ascending.
+    ``ops`` is when ops ran on the thread: begins and ends, disjoint and ascending.
     """
     begin, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
     moments = calls.moments
@@ -36,7 +33,7 @@ def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Fra
     inside = (moments.start_ps >= begin[0]) & (moments.start_ps < end[at])
     spent = (moments.end_ps - moments.start_ps)[inside]
     in_ops = covered(*ops, moments.start_ps[inside], moments.end_ps[inside])
-    seen = _Seen(calls, moments.owner[inside], spent, in_ops, _codes(calls))
+    seen = _Seen(calls, moments.owner[inside], spent, in_ops, calls.functions()[0])
     first = moments.at(begin[1:])
     begin, first = begin[1:][first >= 0], first[first >= 0]
     if len(first) == 0:
@@ -67,16 +64,6 @@ def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Fra
     return replace(calls, call=call, is_carried=is_carried)
 
 
-def _codes(calls: Frames) -> I64:
-    """The function of each call: a recording in chunks names it once in each."""
-    functions: dict[tuple[str, str], int] = {}
-    of_name = np.zeros(max(calls.names) + 1, dtype=np.int64)
-    for row, one in calls.names.items():
-        of_name[row] = functions.setdefault((one.file, one.function), len(functions))
-    found: I64 = of_name[calls.name]
-    return found
-
-
 def _one_in(calls: Frames, call: I64, parent: I64, rows: I64) -> I64:
     """The outgoing calls, of some rows by what is called next."""
     found = call.copy()
@@ -94,8 +81,7 @@ def _next(calls: Frames, parent: I64, rows: I64, outer: I64) -> I64:
             break
         now = np.where(climbs, up, now)
     # Lines of the call are the call's own.
-    lines = [row for row, one in calls.names.items() if not one.function]
-    return np.where(np.isin(calls.name[now], lines), outer, now)
+    return np.where(calls.named(lambda one: not one.function)[now], outer, now)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

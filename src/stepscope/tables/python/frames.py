@@ -27,7 +27,7 @@ from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_texts
-from stepscope.tables.core.thresholds import HALF_FRAC, PART_FRAC, SEVERAL
+from stepscope.tables.core.thresholds import DEEPEST, HALF_FRAC, PART_FRAC, SEVERAL
 from stepscope.tables.core.waits import waits_for_device
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.source import source_files
@@ -41,7 +41,7 @@ from stepscope.tables.python.library_files import (
     module_of,
     public_name,
 )
-from stepscope.tables.python.moments import Moments, innermost, one_line
+from stepscope.tables.python.moments import Moments, innermost, levels, one_line
 from stepscope.tables.steps.recorder_work import is_recorder_frame, is_wrapper
 
 # Whose code a function is: the program's, of an installed library, of the framework (which
@@ -192,6 +192,33 @@ class Frames:
         """The line of the program that each call is at, else its function; -1 neither."""
         return np.where(self.line[call] >= 0, self.line[call], self.own[call])
 
+    def named(self, wanted: Callable[[Name], bool]) -> Bool:
+        """Whether the name of each call is wanted."""
+        return np.isin(self.name, [row for row, one in self.names.items() if wanted(one)])
+
+    def functions(self) -> tuple[I64, list[Name]]:
+        """The number of each call's function, and a name of each: chunks name it once in each."""
+        number: dict[tuple[str, str], int] = {}
+        named: list[Name] = []
+        of_name = np.zeros(max(self.names, default=0) + 1, dtype=np.int64)
+        for row, one in self.names.items():
+            of_name[row] = number.setdefault((one.file, one.function), len(number))
+            named += [one] if len(named) < len(number) else []
+        return of_name[self.name], named
+
+    def functions_around(self, own: I64) -> I64:
+        """The program's functions that some of them lie in, by row, from the inside out.
+
+        Returns:
+            int64[functions, levels], -1 beyond the outermost.
+        """
+        levels = [own]
+        while len(levels) < DEEPEST and (levels[-1] >= 0).any():
+            inner = levels[-1]
+            around = np.where(inner >= 0, self.caller[np.maximum(inner, 0)], -1)
+            levels.append(np.where(around >= 0, self.own[np.maximum(around, 0)], -1))
+        return np.stack(levels, axis=1)
+
     def first_of_name(self) -> I64:
         """The first call of each call's name: places of one name are one."""
         _names, first, code = np.unique(self.name, return_index=True, return_inverse=True)
@@ -260,14 +287,7 @@ class Frames:
 
 
 def frames(host: Host, line: int, begin_ps: int, end_ps: int) -> Frames | None:
-    """The Python calls of a thread between two times; None where none was recorded.
-
-    Args:
-        host: Whose.
-        line: Row of the thread's line.
-        begin_ps: Calls that touch the stretch from here
-        end_ps: to here are taken.
-    """
+    """The Python calls of a thread that touch the time between; None where none was recorded."""
     rows, is_sampled = _rows(host, line, begin_ps, end_ps)
     if len(rows) == 0:
         return None
@@ -353,8 +373,7 @@ def own_calls_at(host: Host, row: int, times: I64) -> I64:
     nesting = one_line(start, length)
     parent, is_theirs = nesting.parent.astype(np.int64), np.isin(meta, theirs)
     own = np.full(len(calls), -1, np.int64)
-    for level in range(int(nesting.depth.max(initial=-1)) + 1):
-        here = np.flatnonzero(nesting.depth == level)
+    for here in levels(nesting):
         above = np.append(own, -1)[parent[here]]
         own[here] = np.where(is_theirs[here], here, above)
     found = np.append(own, -1)[innermost(start, length).at(times)]
@@ -546,19 +565,12 @@ def _linked(
 ) -> Frames:
     """Each call with the program's function, line and outgoing call it lies in.
 
-    One step per depth of the stacks, so there is no loop over calls.
-
-    Args:
-        rows: Of the calls,
-        start: with when they begin,
-        length: how long they take,
-        meta: and the row of their name.
-        known: What those names say.
-        looks: When a sampler looked, as far as it noted that; None where calls were traced.
+    One step per depth of the stacks, so there is no loop over calls. ``looks`` is when a sampler
+    looked, as far as it noted that; None where calls were traced.
     """
     count = len(rows)
     nesting = one_line(start, length)
-    parent, depth = nesting.parent.astype(np.int64), nesting.depth
+    parent = nesting.parent.astype(np.int64)
     first, place = distinct_keys(meta.astype(np.int64))
     facts = [known[row] for row in meta[first].tolist()]
     kind = np.asarray([one.kind for one in facts], dtype=np.uint8)[place]
@@ -568,8 +580,7 @@ def _linked(
     is_wait = np.asarray([one.is_wait or one.is_fetch for one in facts], dtype=bool)[place]
     own, line, call, caller = (np.full(count, -1, dtype=np.int64) for _ in range(4))
     passive = np.zeros(count, dtype=bool)
-    for level in range(int(depth.max(initial=-1)) + 1):
-        here = np.flatnonzero(depth == level)
+    for here in levels(nesting):
         above = parent[here]
         has, up = above >= 0, np.maximum(above, 0)
         # Whose an unsaid function is, its caller says: libraries seldom call programs.
@@ -613,12 +624,8 @@ def _linked(
 def _python_line(host: Host, candidates: I64, line: int, within: tuple[int, int]) -> int:
     """The line among those of a Python recorder that is the loop's thread.
 
-    Args:
-        host: Whose.
-        candidates: Rows of these lines.
-        line: Row of the line that has the loop's events, -1 none. A thread that is gone for most
-            of the time answered one request of a server's: the main thread is there throughout.
-        within: Begin and end of that time.
+    One that is gone for most of the time answered one request of a server's: the main thread is
+    there throughout.
     """
     lines = host.space.lines
     listed: list[int] = candidates.tolist()

@@ -17,21 +17,11 @@ from stepscope.columns import distinct_keys, sum_by_key, union_spans
 from stepscope.columns.space import I64
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.thresholds import (
-    ALL_FRAC,
-    CALLS,
-    DEEPEST,
-    HALF_FRAC,
-    LARGE_FRAC,
-    NEARLY_ALL_FRAC,
-)
+from stepscope.tables.core.thresholds import ALL_FRAC, CALLS, HALF_FRAC, LARGE_FRAC, NEARLY_ALL_FRAC
 from stepscope.tables.python.frames import FRAMEWORK, LIBRARY, OWN, Frames, Name
 from stepscope.tables.python.library_files import OF_MODELS
-from stepscope.tables.python.moments import one_line
+from stepscope.tables.python.moments import levels, one_line
 from stepscope.tables.steps.attribution import HostSteps
-
-# Of a name that was not looked at.
-_NEW = -2
 
 
 def loop_functions(calls: Frames, steps: HostSteps) -> frozenset[tuple[str, str]]:
@@ -62,12 +52,7 @@ def standing_for(
 ) -> I64:
     """The function that stands for each place where ops are run, as a row of ``calls``; -1 none.
 
-    Args:
-        calls: Python's calls.
-        steps: Their steps.
-        place: Rows of ``calls`` at which ops ran, or were launched; -1 unknown.
-        time_ps: For how long.
-        on_device: Whether a device ran them, so that their functions may be over long before.
+    What ran on a device was launched there, by functions that may be over long before.
     """
     found = np.full(len(place), -1, dtype=np.int64)
     own = np.where(place >= 0, calls.own[np.maximum(place, 0)], -1)
@@ -98,12 +83,12 @@ def _around(tree: _Tree, calls: Frames, steps: HostSteps) -> frozenset[int]:
     Samples have gaps: the function that most was seen of was there all the time.
     """
     start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
-    is_own = calls.own == np.arange(len(calls.rows))
+    function, _names = calls.functions()
+    function = np.where(calls.own == np.arange(len(calls.rows)), function, -1)
     active = {}
     for code, time in tree.time_ps.items():
         if time >= LARGE_FRAC * _whole_ps(steps):
-            named = [row for row, name in calls.names.items() if tree.is_function(code, name)]
-            rows = np.flatnonzero(is_own & np.isin(calls.name, named))
+            rows = np.flatnonzero(function == code)
             spans = union_spans(calls.start_ps[rows], calls.start_ps[rows] + calls.length_ps[rows])
             active[code] = int(covered(*spans, start, end).sum())
     most = max(active.values(), default=0)
@@ -115,67 +100,42 @@ class _Tree:
     """The functions that ops are run by, and who calls them.
 
     Attributes:
-        functions: File and name of each.
-        row: A row of the calls of each.
-        chains: Functions from the inside out; -1 for a decorator's, and beyond the last.
+        names: Of each function.
+        row: A row of the calls of each; -1 of one that runs no ops.
+        chains: Functions from the inside out; -1 beyond the last.
         chain: Which of them each place has.
         time_ps: Ops' time below each function.
         below_ps: The same by function and the function that calls it, -1 for none.
     """
 
-    functions: list[tuple[str, str]]
-    row: list[int]
+    names: list[Name]
+    row: I64
     chains: I64
     chain: I64
     time_ps: dict[int, int]
     below_ps: dict[tuple[int, int], int]
 
-    def is_function(self, code: int, name: Name) -> bool:
-        """Whether a call's name is that of a function."""
-        return self.functions[code] == (name.file, name.function)
-
 
 def _tree(calls: Frames, own: I64, time_ps: I64) -> _Tree:
-    index: dict[tuple[str, str], int] = {}
-    rows: list[int] = []
-    code_of = np.full(int(calls.name.max(initial=0)) + 1, _NEW, dtype=np.int64)
-    levels: list[I64] = []
-    at = own
-    while len(levels) < DEEPEST and (at >= 0).any():
-        is_call = at >= 0
-        name = calls.name[np.maximum(at, 0)]
-        new = np.flatnonzero(is_call & (code_of[name] == _NEW))
-        _names, one_of_each = np.unique(name[new], return_index=True)
-        for row in at[new[one_of_each]].tolist():
-            said = calls.names[int(calls.name[row])]
-            key = (said.file, said.function)
-            if key not in index:
-                index[key] = len(rows)
-                rows.append(row)
-            code_of[calls.name[row]] = index[key]
-        levels.append(np.where(is_call, code_of[name], -1))
-        outer = np.where(is_call, calls.caller[np.maximum(at, 0)], -1)
-        at = np.where(outer >= 0, calls.own[np.maximum(outer, 0)], -1)
-    first, alike = distinct_rows(levels)
-    chains = np.stack([level[first] for level in levels], axis=1)
+    function, names = calls.functions()
+    rows = calls.functions_around(own)
+    codes = np.where(rows >= 0, function[np.maximum(rows, 0)], -1)
+    row = np.full(len(names) + 1, -1, dtype=np.int64)  # the last is of those beyond the outermost
+    row[codes.T.ravel()[::-1]] = rows.T.ravel()[::-1]
+    first, alike = distinct_rows(list(codes.T))
     spent_ps = sum_by_key(alike, time_ps, len(first))
     time: dict[int, int] = {}
     below: dict[tuple[int, int], int] = {}
-    for chain, spent in zip(chains.tolist(), spent_ps.tolist(), strict=True):
+    for chain, spent in zip(codes[first].tolist(), spent_ps.tolist(), strict=True):
         met = [code for code in dict.fromkeys(chain) if code >= 0]
         for code, outer_code in zip(met, [*met[1:], -1], strict=True):
             time[code] = time.get(code, 0) + spent
             below[code, outer_code] = below.get((code, outer_code), 0) + spent
-    return _Tree(list(index), rows, chains, alike, time, below)
+    return _Tree(names, row, codes[first], alike, time, below)
 
 
 # What decorators call the function that calls the decorated one: that says nothing of either.
 _DECORATES = re.compile(r"(?:^|\.)(?:_?wrapp(?:er|ed)(?:_fn|_func|_call)?|decorate_context)$")
-
-
-def is_decorator(function: str) -> bool:
-    """Whether a function is one that a decorator puts around another, by its name."""
-    return _DECORATES.search(function) is not None
 
 
 def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[int]:
@@ -201,7 +161,7 @@ def _chosen(tree: _Tree, loops: frozenset[int], least_ps: float) -> frozenset[in
             if outer == code and spent >= ALL_FRAC * tree.time_ps[inner]
         }
         if sum(alone.values()) < HALF_FRAC * tree.time_ps[code]:
-            if not is_decorator(tree.functions[code][1]):
+            if not _DECORATES.search(tree.names[code].function):
                 chosen.add(code)
         else:
             todo += [inner for inner, spent in alone.items() if spent >= least_ps]
@@ -213,24 +173,22 @@ def _programs_own(tree: _Tree, code: int) -> list[int]:
 
     Who calls them is the package: that several of its functions do does not make them the loop's.
     """
-    if OF_MODELS.search(tree.functions[code][0]) is None:
+    if OF_MODELS.search(tree.names[code].file) is None:
         return []
     found = {
         inner: spent
         for (inner, outer), spent in tree.below_ps.items()
-        if outer == code and OF_MODELS.search(tree.functions[inner][0]) is None
+        if outer == code and OF_MODELS.search(tree.names[inner].file) is None
     }
     return list(found) if sum(found.values()) >= HALF_FRAC * tree.time_ps[code] else []
 
 
 def _outermost(tree: _Tree, chosen: frozenset[int]) -> I64:
     """A row of the calls of the outermost chosen function of each chain; -1 none."""
-    is_chosen = np.asarray([code in chosen for code in range(len(tree.functions))] or [False])
-    row = np.asarray(tree.row or [-1], dtype=np.int64)
+    is_chosen = np.isin(tree.chains, list(chosen))
     found = np.full(len(tree.chains), -1, dtype=np.int64)
-    for level in tree.chains.T:
-        here = (level >= 0) & is_chosen[np.maximum(level, 0)]
-        found = np.where(here, row[np.maximum(level, 0)], found)
+    for here, level in zip(is_chosen.T, tree.chains.T, strict=True):
+        found = np.where(here, tree.row[level], found)
     return found
 
 
@@ -249,23 +207,17 @@ def at_module_calls(calls: Frames) -> Frames:
 
     Of a program without such a model nothing is looked at.
     """
-    modules = [row for row, one in calls.names.items() if is_module_call(one)]
+    is_module, is_line = calls.named(is_module_call), calls.named(lambda one: not one.function)
     packages = {_package(one) for one in calls.names.values() if _FORWARD.search(one.function)}
-    models = [
-        row
-        for row, one in calls.names.items()
-        if one.kind == FRAMEWORK or (one.kind == LIBRARY and _package(one) in packages)
-    ]
-    if not modules or not packages - {""}:
+    packages -= {""}
+    if not is_module.any() or not packages:
         return calls
+    is_model = calls.named(lambda one: one.kind == FRAMEWORK or _package(one) in packages)
     nesting = one_line(calls.start_ps, calls.length_ps)
     parent = nesting.parent.astype(np.int64)
-    is_module, is_model = np.isin(calls.name, modules), np.isin(calls.name, models)
-    is_line = np.isin(calls.name, [row for row, one in calls.names.items() if not one.function])
     # The outermost call of a module, or what the model calls in another library.
     inside = np.full(len(calls.rows), -1, dtype=np.int64)
-    for level in range(int(nesting.depth.max(initial=-1)) + 1):
-        here = np.flatnonzero(nesting.depth == level)
+    for here in levels(nesting):
         outer = np.where(parent[here] >= 0, inside[np.maximum(parent[here], 0)], -1)
         leaves = (outer >= 0) & is_module[np.maximum(outer, 0)]
         leaves &= ~(is_model[here] | is_line[here]) & (calls.kind[here] == LIBRARY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,12 @@ class Moments:
 def one_line(start_ps: I64, length_ps: I64) -> Nesting:
     """How spans of one line contain each other."""
     return nest(start_ps, length_ps, np.asarray([0, len(start_ps)], dtype=np.int64))
+
+
+def levels(nesting: Nesting) -> Iterator[I64]:
+    """The rows of each depth, those that nothing contains first."""
+    for depth in range(int(nesting.depth.max(initial=-1)) + 1):
+        yield np.flatnonzero(nesting.depth == depth)
 
 
 def innermost(start_ps: I64, length_ps: I64) -> Moments:

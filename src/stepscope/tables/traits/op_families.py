@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from stepscope.schema import names
+from stepscope.tables.core.op_name import OpName
 from stepscope.tables.hlo.rewritten import is_layout_fusion
 
 _PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")
@@ -61,22 +62,11 @@ _ALIASES: Final = {
     **dict.fromkeys(("fft_r2c", "fft_c2r", "fft_c2c"), "fft"),
 }
 # Products of matrices: what most models are made of.
-PRODUCTS: Final = frozenset(
-    (
-        "MatMul",
-        "Einsum",
-        "matmul",
-        "dot_general",
-        "Conv2D",
-        "Conv3D",
-        "Conv1D",
-        "DepthwiseConv2dNative",
-        "convolution",
-        "conv_general_dilated",
-        "custom-call",
-        "scaled_dot_product_attention",
-    )
+_PRODUCTS = (
+    "MatMul Einsum matmul dot_general Conv1D Conv2D Conv3D DepthwiseConv2dNative convolution "
+    "conv_general_dilated custom-call scaled_dot_product_attention"
 )
+PRODUCTS: Final = frozenset(_PRODUCTS.split())
 # What costs the cube of a size, or a whole transform: as each framework names it.
 _DECOMPOSITIONS: Final = """
     Cholesky Eig FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D Lu MatrixInverse MatrixSolve
@@ -143,14 +133,14 @@ _OF_TORCH: Final = frozenset(_ELEMENTWISE_OF_TORCH.split())
 
 
 def is_elementwise(name: str, family: str) -> bool:
-    """Whether an op that no compiler has fused works on each element by itself.
-
-    Args:
-        name: As recorded: PyTorch's ops have a name space of their own.
-        family: Its family.
-    """
+    """Whether an op that no compiler has fused works on each element by itself."""
     of_torch = name.startswith("aten") and family in _OF_TORCH
     return of_torch or family in _OF_TENSORFLOW
+
+
+def family_of_op(op: OpName) -> str:
+    """The family of an op by its type, else by its name."""
+    return family_of(op.type if op.type not in ("", "Unknown") else op.name)
 
 
 @lru_cache(maxsize=4096)

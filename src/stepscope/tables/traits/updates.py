@@ -40,13 +40,9 @@ def has_fused(optimizer: str) -> bool:
 
 
 def marked_updates(host: Host, rows: I64) -> tuple[I64, list[str]]:
-    """The family of each event of a line that lies within a PyTorch optimizer's step.
+    """Code the family of each event of a line that lies within a PyTorch optimizer's step.
 
     By time, not by nesting: the profiler's own steps may begin in a step's closure and end after.
-
-    Args:
-        host: Of the events.
-        rows: Events of one line, ascending by start.
 
     Returns:
         A code of each, -1 for none, and the families that the codes stand for.
@@ -79,11 +75,6 @@ def after_model(host: Host, begin: I64, until: I64) -> I64:
     A step may be given the model's work as a closure, as LBFGS and Lightning do: its forward ops,
     which autograd numbers, and its backward pass, on any thread. A recording that ends between
     the two, as Lightning's profiler does, has no update of that step: it begins at the end.
-
-    Args:
-        host: Of the steps.
-        begin: Of each step, ascending.
-        until: Its end.
     """
     space, numbered = host.space, numbered_ops(host)
     rows = rows_of(space.events.metadata, entries_shaped(host, is_of_backward))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from stepscope.tables.account.account import account
-from stepscope.tables.account.outer_calls import outer_calls
-from stepscope.tables.account.owners import owners
+from stepscope.tables.account.owners import outer_calls, owners
 from tests.profiles import event
 from tests.unit.tables.account.test_account import host
 

@@ -66,9 +66,7 @@ def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[Lines, 
     """Lines of these products, and of their callers."""
     host, _found, part = products(first, second, thread)
     listed = sites_of(host, part), callers_of(host, part)
-    lines, callers = (
-        [(site.line, round(100 * share)) for site, _name, share in of] for of in listed
-    )
+    lines, callers = ([(site.line, round(100 * share)) for site, share in of] for of in listed)
     return lines, callers
 
 
