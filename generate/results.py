@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 class Results:
     """The results that a rule needs, by tool; ``optional`` has those that may be missing."""
 
-    __slots__ = ("_found", "optional")
+    __slots__ = ("found", "optional")
 {needed}
 
     def __init__(self, found: Mapping[str, Result]) -> None:
-        self._found = found
+        self.found = found
         self.optional = OptionalResults(found)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, tool: str) -> Result:
-            return self._found[tool]
+            return self.found[tool]
 
 
 class OptionalResults:
     """The results that a rule may read, by tool; None where the recording has none."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("found",)
 {optional}
 
     def __init__(self, found: Mapping[str, Result]) -> None:
-        self._found = found
+        self.found = found
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, tool: str) -> Result | None:
-            return self._found.get(tool)
+            return self.found.get(tool)
 '''
 
 

@@ -8,12 +8,12 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast, overload
 
-from stepscope.advice.catalogue import causes, effects, entries, thresholds
+from stepscope.advice.catalogue import RuleEntry, causes, effects, entries, thresholds
 from stepscope.advice.conditions import first_failure
-from stepscope.advice.render import not_met, silent, unknown
+from stepscope.advice.render import below, not_met, silent, unknown
 from stepscope.advice.results import Results
 from stepscope.advice.signals import PROVIDERS, Facts
-from stepscope.registry import Answer, Rule, RuleFacts, severity_of
+from stepscope.registry import Answer, Rule, RuleFacts, Silence, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 
 if TYPE_CHECKING:
@@ -22,69 +22,109 @@ if TYPE_CHECKING:
 _RULES: Final = "stepscope.advice.rules"
 
 
-def match(
-    cause: str,
-    step_ms: float,
-    saving_ms: float | None,
-    confidence: float,
-    *,
-    cost_ms: float | None = None,
-    low_ms: float | None = None,
-    high_ms: float | None = None,
-    severity: Severity | None = None,
-    place: Place | None = None,
-    evidence: tuple[Ref, ...] = (),
-    details: tuple[str, ...] = (),
-    more: Mapping[str, float | str | None] = MappingProxyType({}),
-    **facts: float | str | None,
-) -> Finding:
-    """Return the finding of a cause, whose texts follow from its facts.
+class Case(Results):
+    """The results that a rule reads, with the step that its costs are shares of.
 
-    Args:
-        cause: Its id.
-        step_ms: The mean step.
-        saving_ms: What its change is expected to save; None unknown.
-        confidence: 0-1.
-        cost_ms: What it costs, which decides how grave it is; None: what it saves.
-        low_ms: What it saves at least; None: by its effect.
-        high_ms: What it saves at most; None: by its effect.
-        severity: Where the loss does not decide.
-        place: Where it is.
-        evidence: Where to see it.
-        details: Names that only ``explain`` lists.
-        more: Further facts, by names that are made.
-        **facts: What its texts name; those that are unknown are left out.
+    Attributes:
+        rule: The rule.
+        step_ms: The mean step; 0.0 where the rule does without.
+        sure: 0-1, how sure the steps are; a condition's confidence holds for any.
     """
-    entry = causes()[cause]
-    cost = saving_ms if cost_ms is None else cost_ms
-    grave: Severity = "info"
-    if severity is not None:
-        grave = severity
-    elif entry.severity == "overhead" and cost is not None:
-        # What cannot be changed to a measurable effect is no alarm, whatever it costs.
-        worth = saving_ms is None or saving_ms >= thresholds()["act"] * step_ms
-        grave = severity_of(cost, step_ms) if worth else "info"
-    known = {**more, **facts}
-    measured = {name: value for name, value in known.items() if value is not None}
-    measured |= {"step_time_ms": step_ms} if step_ms > 0 else {}
-    if saving_ms is not None:
-        measured["step_after_ms"] = step_ms - saving_ms
-    if cost is not None:
-        measured["cost_ms"] = cost
-    return Finding(
-        rule=entry.rule,
-        cause=cause,
-        severity=grave,
-        saving_ms=saving_ms,
-        saving_low_ms=low_ms,
-        saving_high_ms=high_ms,
-        confidence=confidence,
-        message="",
-        evidence=evidence,
-        place=place,
-        measured=measured,
-        details=details,
-    )
+
+    __slots__ = ("rule", "step_ms", "sure")
+
+    def __init__(self, rule: RuleEntry, results: Results) -> None:
+        super().__init__(results.found)
+        self.rule, self.sure = rule, 1.0
+        self.step_ms = 0.0
+        if rule.steps == "overview_page":
+            steps = results.overview_page.steps
+            self.step_ms = steps.time_ms.mean
+            self.sure = steps.confidence if rule.detector else 1.0
+        elif rule.steps:
+            self.step_ms = getattr(results, rule.steps).step_time_ms
+
+    def below(self, cost_ms: float, limit: str = "") -> Silence:
+        """Return that a cost is too small a share of the step: of a threshold, or of the rule's."""
+        return below(cost_ms, self.step_ms, thresholds()[limit or self.rule.least])
+
+    def judged(self, answer: Answer) -> Answer:
+        """Return the answer, or that what it found costs less than the rule's least."""
+        if not isinstance(answer, Finding) or not self.rule.least:
+            return answer
+        measured, least = answer.measured, thresholds()[self.rule.least]
+        cost, step = (float(measured.get(name, 0.0)) for name in ("cost_ms", "step_time_ms"))
+        is_costly = "cost_ms" not in measured or cost >= least * step
+        return answer if is_costly else below(cost, step, least)
+
+    def match(
+        self,
+        cause: str,
+        saving_ms: float | None = None,
+        *,
+        sure: float = 1.0,
+        step_ms: float | None = None,
+        cost_ms: float | None = None,
+        low_ms: float | None = None,
+        high_ms: float | None = None,
+        severity: Severity | None = None,
+        place: Place | None = None,
+        evidence: tuple[Ref, ...] = (),
+        details: tuple[str, ...] = (),
+        more: Mapping[str, float | str | None] = MappingProxyType({}),
+        **facts: float | str | None,
+    ) -> Finding:
+        """Return the finding of a cause.
+
+        Args:
+            cause: Its id, from which its texts follow.
+            saving_ms: What its change is expected to save; None: by the cause's shares of its cost.
+            sure: 0-1, how sure it is here, of what it is usually.
+            step_ms: The mean step where it is not the case's.
+            cost_ms: What it costs, which decides how grave it is; None: what it saves.
+            low_ms: What it saves at least; None: by the cause's shares, or by its effect.
+            high_ms: What it saves at most; None: the same.
+            severity: Where the loss does not decide.
+            place: Where it is.
+            evidence: Where to see it.
+            details: Names that only ``explain`` lists.
+            more: Further facts, by names that are made.
+            **facts: What its texts name; those that are unknown are left out.
+        """
+        entry = causes()[cause]
+        step = self.step_ms if step_ms is None else step_ms
+        cost = saving_ms if cost_ms is None else cost_ms
+        if entry.goes and cost is not None and saving_ms is None:
+            low_ms, saving_ms, most_ms = (share * cost for share in entry.goes)
+            high_ms = min(max(most_ms, high_ms or 0.0), step)
+        grave: Severity = "info"
+        if severity is not None:
+            grave = severity
+        elif entry.severity == "overhead" and cost is not None:
+            # What cannot be changed to a measurable effect is no alarm, whatever it costs.
+            worth = saving_ms is None or saving_ms >= thresholds()["act"] * step
+            grave = severity_of(cost, step) if worth else "info"
+        known = {**more, **facts}
+        measured = {name: value for name, value in known.items() if value is not None}
+        measured |= {"step_time_ms": step} if step > 0 else {}
+        if saving_ms is not None:
+            measured["step_after_ms"] = step - saving_ms
+        if cost is not None:
+            measured["cost_ms"] = cost
+        return Finding(
+            rule=entry.rule,
+            cause=cause,
+            severity=grave,
+            saving_ms=saving_ms,
+            saving_low_ms=low_ms,
+            saving_high_ms=high_ms,
+            confidence=round(entry.confidence * sure * self.sure, 2),
+            message="",
+            evidence=evidence,
+            place=place,
+            measured=measured,
+            details=details,
+        )
 
 
 @cache
@@ -93,13 +133,14 @@ def rule_of(id_: str) -> Rule:
     entry = entries()[id_]
 
     def check(results: Results) -> Iterator[Answer]:
-        if entry.steps and not _mean_step_ms(entry.steps, results) > 0:
+        case = Case(entry, results)
+        if entry.steps and not case.step_ms > 0:
             yield unknown("no_steps")
             return
         module, _, function = entry.detector.partition(":")
         detect = getattr(import_module(f"{_RULES}.{module}"), function) if module else None
-        answers = detect(results) if detect else _by_conditions(id_, results)
-        yield from (answers,) if isinstance(answers, Answer) else answers
+        answers = detect(case) if detect else _by_conditions(id_, case)
+        yield from map(case.judged, (answers,) if isinstance(answers, Answer) else answers)
 
     facts = entry.facts
     return Rule(
@@ -118,17 +159,10 @@ def rule_of(id_: str) -> Rule:
     )
 
 
-def _mean_step_ms(tool: str, results: Results) -> float:
-    if tool == "overview_page":
-        return results.overview_page.steps.time_ms.mean
-    step_ms: float = getattr(results, tool).step_time_ms
-    return step_ms
-
-
-def _by_conditions(id_: str, results: Results) -> Answer:
+def _by_conditions(id_: str, case: Case) -> Answer:
     """Return the finding of the first cause of a rule whose condition holds."""
     of_rule = [cause for cause in causes().values() if cause.rule == id_]
-    facts = PROVIDERS[of_rule[0].facts](results)
+    facts = PROVIDERS[of_rule[0].facts](case)
     if not isinstance(facts, Facts):
         return facts
     for cause in of_rule:
@@ -138,11 +172,9 @@ def _by_conditions(id_: str, results: Results) -> Answer:
         if saving is not None and not saving > 0:
             return silent("no_gain")
         high = facts.values.get(cause.high)
-        return match(
+        return case.match(
             cause.id,
-            facts.step_ms,
             saving,
-            cause.confidence,
             high_ms=None if saving is None or high is None else max(float(high), saving),
             place=facts.place,
             evidence=facts.evidence,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Results:
     """The results that a rule needs, by tool; ``optional`` has those that may be missing."""
 
-    __slots__ = ("_found", "optional")
+    __slots__ = ("found", "optional")
     compiled_regions: CompiledRegions
     device_idle: DeviceIdle
     framework_op_stats: FrameworkOpStats
@@ -49,19 +49,19 @@ class Results:
     tf_data_bottleneck_analysis: TfDataBottleneckAnalysis
 
     def __init__(self, found: Mapping[str, Result]) -> None:
-        self._found = found
+        self.found = found
         self.optional = OptionalResults(found)
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, tool: str) -> Result:
-            return self._found[tool]
+            return self.found[tool]
 
 
 class OptionalResults:
     """The results that a rule may read, by tool; None where the recording has none."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("found",)
     collectives: Collectives | None
     compiled_regions: CompiledRegions | None
     device_idle: DeviceIdle | None
@@ -78,9 +78,9 @@ class OptionalResults:
     tf_data_bottleneck_analysis: TfDataBottleneckAnalysis | None
 
     def __init__(self, found: Mapping[str, Result]) -> None:
-        self._found = found
+        self.found = found
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, tool: str) -> Result | None:
-            return self._found.get(tool)
+            return self.found.get(tool)

@@ -26,8 +26,6 @@ _INTERLEAVES: Final = "ParallelInterleave"
 # Iterators that only pass batches on.
 _PASSES_ON: Final = ("Root", "Model", "Prefetch")
 _NAMED_OPS: Final = 3
-# Share of a cheap call that is overhead where the ops in it are too short to be recorded.
-_OVERHEAD_FRAC: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +97,6 @@ def tf_data(results: Results) -> Facts | Silence | Unknown:
         "main_ops": listed(main_ops(found)),
         "element_shape": stage.shape or None,
         **gains,
-        "gain_unmeasured_ms": _OVERHEAD_FRAC * gains.get("gain_offline_ms", 0.0),
     }
     return Facts(
         {name: value for name, value in values.items() if value is not None},

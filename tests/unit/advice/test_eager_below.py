@@ -26,11 +26,9 @@ def checked(*, dispatch_us: float, check_us: float = 600.0) -> Asked:
 
 
 def test_the_call_below_which_a_step_runs_op_by_op_is_named() -> None:
-    """What it takes with all it calls is what leaving it out saves: 600 of 1000 µs."""
     found = checked(dispatch_us=13.0).finding("eager-execution")
     assert found.place is not None
     assert (found.place.function, found.place.file, found.place.line) == ("check", "train.py", 12)
-    assert found.saving_high_ms is not None and found.saving_high_ms >= 0.6
 
 
 def test_a_call_that_is_mostly_python_of_its_own_is_not_named_for_its_ops() -> None:

@@ -25,7 +25,7 @@ def test_threads_that_hold_the_lock_for_a_part_of_their_time_may_cost_more_unrec
     assert found.rule == "gil-contention"
     # A sampler lets threads take turns more often than Python does by itself.
     assert found.saving_low_ms == pytest.approx(0.3 * 0.4 * 3.0)
-    assert found.saving_high_ms == pytest.approx(1.5 * 0.4 * 10.0)
+    assert found.saving_high_ms == pytest.approx(0.4 / 0.75 * 10.0)
 
 
 def test_without_python_nothing_is_known_of_the_lock() -> None:

@@ -35,7 +35,7 @@ def answer(
     ]
     found: dict[str, Any] = {
         "overview_page": SimpleNamespace(
-            steps=SimpleNamespace(time_ms=SimpleNamespace(mean=20.0)),
+            steps=SimpleNamespace(time_ms=SimpleNamespace(mean=20.0), confidence=1.0),
             breakdown_ms={"input": wait_ms},
             environment=run,
         ),

@@ -6,8 +6,8 @@ from math import isnan
 
 import pytest
 
+from stepscope.advice.match import rule_of
 from stepscope.advice.results import Results
-from stepscope.advice.rules.start import slow_start
 from stepscope.analysis.startup import TOOL, Startup, startup
 from stepscope.formats.xspace import decode
 from stepscope.result import Finding
@@ -138,7 +138,7 @@ def test_kinds_and_lines_of_a_strangers_file_are_shown_as_they_are() -> None:
     spans = [Span("no kind", "work", 0, 500, "train.py:" + "9" * 6_000)]
     found = told(start([*spans, Span("import", "slow", 500, 4_000, spans[0].place)], [], []))
     assert "work" in found.headline
-    (answer,) = slow_start(Results({"startup": found}))
+    (answer,) = rule_of("slow-start").check(Results({"startup": found}))
     assert isinstance(answer, Finding)
     assert answer.place is not None
 

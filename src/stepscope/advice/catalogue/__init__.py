@@ -23,6 +23,8 @@ from stepscope.registry import ChangeClass, RuleFacts
 
 #: Files of causes, each named after what its causes are about, in the order of checked rules.
 SUBJECTS: Final = ("recording", "start", "input", "host", "device", "memory", "workers", "step")
+# Results with a mean step; what a rule's costs are shares of, if it does not say.
+_STEPS: Final = ("overview_page", "step_account", "host_activity", "device_idle", "pod_viewer")
 _FRAMEWORKS: Final = ("tensorflow", "jax", "pytorch")
 
 
@@ -48,7 +50,8 @@ class CauseEntry:
         when: That condition.
         cost: The fact that is the loss, in ms.
         high: The fact that is the most that can be saved; "" the cost.
-        confidence: 0-1, where a condition is enough.
+        confidence: 0-1, where the steps are sure; by itself its rule's.
+        goes: Shares of its cost that go: at least, as expected, at most; () where facts tell.
         effect: Name of the effect of its change; of a part of the step.
         expected: Share of the part that is expected to go.
         worth: Share of the part that it is ranked by: small where it is likely to be needed.
@@ -68,7 +71,8 @@ class CauseEntry:
     when: str = ""
     cost: str = ""
     high: str = ""
-    confidence: float = 0.0
+    confidence: float = 0.8
+    goes: tuple[float, ...] = ()
     effect: str = ""
     expected: float = 0.0
     worth: float = 0.0
@@ -95,6 +99,7 @@ class RuleEntry:
         effect: Name of the effect of its change; "" saves no time.
         detector: ``module:function`` below ``rules``; "" where conditions are enough.
         steps: The tool whose mean step has to be known before it is asked; "" none.
+        least: Name of the threshold of a cost, as a share of the step; "" none.
     """
 
     facts: RuleFacts
@@ -104,6 +109,7 @@ class RuleEntry:
     effect: str
     detector: str
     steps: str
+    least: str
 
 
 @cache
@@ -129,11 +135,16 @@ def causes() -> Mapping[str, CauseEntry]:
 
 
 def _cause(id_: str, table: Mapping[str, Any]) -> CauseEntry:
-    own = CauseEntry.__dataclass_fields__.keys() - {"id", "rule", "also"}
-    values = {name: value for name, value in table.items() if name in own}
-    return CauseEntry(
-        id=id_, rule=table.get("rule", id_), also=tuple(table.get("also", ())), **values
-    )
+    rule = table.get("rule", id_)
+    of_rule = _tables()[rule]
+    inherited = {"confidence": of_rule["confidence"]} if "confidence" in of_rule else {}
+    own = CauseEntry.__dataclass_fields__.keys() - {"id", "rule"}
+    values = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in table.items()
+        if name in own
+    }
+    return CauseEntry(id=id_, rule=rule, **inherited | values)
 
 
 @cache
@@ -152,7 +163,10 @@ def _entry(id_: str, table: Mapping[str, Any]) -> RuleEntry:
         evidence=tuple(table.get("evidence", ())),
         effect=table.get("effect", ""),
         detector=table.get("detector", ""),
-        steps=table.get("steps", ""),
+        steps=table.get(
+            "steps", next((one for one in _STEPS if one in table.get("needs", ())), "")
+        ),
+        least=table.get("least", "act"),
     )
 
 

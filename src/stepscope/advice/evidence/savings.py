@@ -99,26 +99,6 @@ def _calls(part: AccountPart, caller: str) -> bool:
     return caller.startswith(f"{part.file}:") and caller.endswith(f" {part.function}")
 
 
-# Kinds of parts whose calls are recorded one by one.
-_CALLS: Final = ("python", "library", "framework")
-_STAYS_FRAC: Final = 0.1
-
-
-def untraced(account: StepAccount, part: AccountPart, saving: Saving) -> Saving:
-    """What a change to Python saves at least of a step whose calls nobody records.
-
-    Recording calls takes its time of what makes them: less of the part is the program's own. The
-    share that it would save then is less, too.
-    """
-    if part.kind not in _CALLS or not account.tracing_ms > 0:
-        return saving
-    whole = sum(one.time_ms for one in account.part_list() if one.kind in _CALLS)
-    cost = min(account.tracing_ms, (1 - _STAYS_FRAC) * whole)
-    own = part.time_ms * (1 - cost / whole)
-    share = own / part.time_ms * account.step_time_ms / (account.step_time_ms - cost)
-    return replace(saving, low_ms=min(saving.low_ms, saving.low_ms * share))
-
-
 def upper_bound_ms(account: StepAccount, part: AccountPart, most_ms: float) -> float:
     """The most that goes: its share of a step whose rest is shorter than on average.
 

@@ -12,7 +12,6 @@ from stepscope.advice.catalogue import thresholds
 from stepscope.advice.evidence.copies import host_memory_ops
 from stepscope.advice.evidence.device_time import (
     ON_TENSOR_CORES,
-    KernelTime,
     compute_ms,
     factors_matrices,
     has_bf16,
@@ -29,11 +28,10 @@ from stepscope.advice.evidence.device_time import (
 )
 from stepscope.advice.evidence.host_ops import host_ops
 from stepscope.advice.evidence.lines import place_of_op
-from stepscope.advice.match import match
+from stepscope.advice.match import Case
 from stepscope.advice.render import below, listed, silent, unknown
-from stepscope.advice.results import Results
 from stepscope.registry import Answer
-from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.result import Place, Ref, Severity
 from stepscope.tables.device.kernel_names import computes_in_64_bits
 from stepscope.tables.traits.op_families import family_of as op_family_of
 from stepscope.tables.traits.op_families import is_elementwise
@@ -61,22 +59,20 @@ _LAUNCHING: Final = ("kernel_launch", "host_compute", "other", "queued")
 _HOST: Final = ("python", "library", "framework", "eager", "compile", "input", "wait")
 
 
-def idle_device(results: Results) -> Answer:
+def idle_device(case: Case) -> Answer:
     """Fire when devices idle 10 % of the step or more."""
-    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
-    step, account = overview.steps.time_ms.mean, results.optional.step_account
-    if idle.idle_frac < limit["part"]:
-        return below(idle.idle_frac, 1.0, limit["part"])
+    overview, idle, limit = case.overview_page, case.device_idle, thresholds()
+    step, account = case.step_ms, case.optional.step_account
     causes = [row for row in idle.causes.records() if row.idle_ms >= limit["noise"] * step]
     causes.sort(key=lambda row: -row.idle_ms)
     has_host = "host" in overview.recorded
-    meanwhile = _meanwhile(results, idle.idle_ms)
+    meanwhile = _meanwhile(case, idle.idle_ms)
     own = host_ops(account) if meanwhile is None else None
     own = own if own is not None and own.time_ms >= limit["part"] * idle.idle_ms else None
     kinds = (*_LAUNCHING, "python") if meanwhile is None else _LAUNCHING
     launching = sum(row.idle_ms for row in causes if row.cause in kinds)
     is_recorded = launching >= limit["most"] * idle.idle_ms
-    is_recorded = is_recorded and may_be_the_recorders(results, overview)
+    is_recorded = is_recorded and may_be_the_recorders(case, overview)
     cause = "idle-device" if has_host else "idle-unseen-host"
     place = None if own is None else own.place
     if meanwhile is not None:
@@ -85,11 +81,9 @@ def idle_device(results: Results) -> Answer:
         cause = "idle-host-ops"
     if has_host and own is None and causes and causes[0].cause == "wait":
         cause = "idle-host-waits"
-    return match(
+    return case.match(
         cause,
-        step,
         idle.idle_ms,
-        round(0.5 * overview.steps.confidence, 2),
         severity="info" if is_recorded else None,
         cost_ms=idle.idle_ms,
         place=place,
@@ -119,12 +113,12 @@ def _idle_evidence(idle: DeviceIdle, causes: Sequence[CauseRow]) -> tuple[Ref, .
     )
 
 
-def _meanwhile(results: Results, idle_ms: float) -> AccountPart | None:
+def _meanwhile(case: Case, idle_ms: float) -> AccountPart | None:
     """Return the part of the step that the host spends most of the idle time on.
 
     An op is the host's where the recording has the line that launched the others.
     """
-    account = results.optional.step_account
+    account = case.optional.step_account
     parts = [] if account is None else list(account.part_list())
     has_launches = any(one.holds("is_launched") for one in parts)
     own = [
@@ -155,18 +149,13 @@ def _place_of_part(part: AccountPart) -> Place:
     )
 
 
-def device_copies(results: Results) -> Answer:
+def device_copies(case: Case) -> Answer:
     """Fire when copies on and between devices cost 10 % of the step or more."""
-    overview, part = results.overview_page, thresholds()["part"]
-    step, copying = overview.steps.time_ms.mean, float(overview.breakdown_ms["device_to_device"])
-    if copying < part * step:
-        return below(copying, step, part)
-    offloaded, ops = host_memory_ops(results.optional.hlo_stats)
-    return match(
+    copying = float(case.overview_page.breakdown_ms["device_to_device"])
+    offloaded, ops = host_memory_ops(case.optional.hlo_stats)
+    return case.match(
         "device-copies",
-        step,
         copying / 2,
-        round(0.6 * overview.steps.confidence, 2),
         cost_ms=copying,
         high_ms=copying,
         evidence=(
@@ -176,21 +165,18 @@ def device_copies(results: Results) -> Answer:
             else Ref("device_idle", "copies"),
         ),
         device_to_device_ms=copying,
-        device_to_device_frac=copying / step,
         offloaded_frac=offloaded or None,
     )
 
 
-def tiny_kernels(results: Results) -> Answer:
+def tiny_kernels(case: Case) -> Answer:
     """Fire when launches cost 3 % of the step and most kernels are shorter than a launch."""
-    overview, kernels, limit = results.overview_page, results.kernel_stats, thresholds()
-    step, idle = overview.steps.time_ms.mean, results.optional.device_idle
+    overview, kernels, limit = case.overview_page, case.kernel_stats, thresholds()
+    idle = case.optional.device_idle
     each = kernels_per_step(kernels, overview)
     calling, dispatching = _waiting_ms(overview, idle, each)
     launching = calling + dispatching
     waits = 0.0 if idle is None else sum(row.per_step for row in idle.waits.records())
-    if launching < limit["act"] * step:
-        return below(launching, step, limit["act"])
     if waits >= each:
         return silent("reads", waits=waits, kernels=each)
     everything = kernel_time(kernels, overview)
@@ -202,16 +188,14 @@ def tiny_kernels(results: Results) -> Answer:
     if launch_us > limit["slow_launch_us"]:
         return silent("slow_launch", launch_us=launch_us)
     # A step of nothing else is too finely cut, however fast its host launches.
-    is_recorded = share < limit["nearly"] and may_be_the_recorders(results, overview)
+    is_recorded = share < limit["nearly"] and may_be_the_recorders(case, overview)
     beside = 0.0
     if idle is not None and overview.environment.framework == _TORCH:
         # Ops are called in it: nothing is recorded between them.
         beside = sum(float(row.idle_ms) for row in idle.causes.records() if row.cause == "other")
-    return match(
+    return case.match(
         "tiny-kernels",
-        step,
         launching * share,
-        round(0.8 * overview.steps.confidence, 2),
         severity="info" if is_recorded else None,
         cost_ms=launching,
         high_ms=launching + share * beside,
@@ -248,15 +232,12 @@ def _waiting_ms(
 # PyTorch's own kernels, of which each is one op; optimizers and distributions are fused already.
 _OWN_KERNEL: Final = re.compile(r"\bat::native::|at_cuda_detail::")
 _ELEMENTWISE: Final = ("elementwise", "reduction")
-# A chain of kernels becomes one: what fusing usually saves, and saves at best.
-_FUSED: Final = (0.4, 0.7)
 _KERNEL_LENGTH: Final = 40
 
 
-def unfused_ops(results: Results) -> Answer:
+def unfused_ops(case: Case) -> Answer:
     """Fire when PyTorch's long elementwise kernels cost 15 % of the step or more."""
-    overview, kernels, limit = results.overview_page, results.kernel_stats, thresholds()
-    step = overview.steps.time_ms.mean
+    overview, kernels, limit = case.overview_page, case.kernel_stats, thresholds()
 
     def is_unfused(row: KernelRow) -> bool:
         is_long = row.total_duration_us >= limit["long_kernel_us"] * row.occurrences
@@ -264,38 +245,28 @@ def unfused_ops(results: Results) -> Answer:
         return is_candidate and _OWN_KERNEL.search(row.name) is not None
 
     found = kernel_time(kernels, overview, is_unfused)
-    if found.step_ms < limit["alarm"] * step:
-        return below(found.step_ms, step, limit["alarm"])
+    if found.step_ms < limit["alarm"] * case.step_ms:
+        return case.below(found.step_ms)
     between = kernel_time(kernels, overview, lambda row: row.kernel_class not in _ELEMENTWISE)
     if found.occurrences < limit["chain"] * between.occurrences:
         return silent("no_chains", count=found.occurrences, others=between.occurrences)
-    return match(
+    return case.match(
         "unfused-ops",
-        step,
-        _FUSED[0] * found.step_ms,
-        0.6,
         cost_ms=found.step_ms,
-        high_ms=_FUSED[1] * found.step_ms,
         evidence=(Ref("kernel_stats", "kernels", rows=found.names),),
         unfused_ms=found.step_ms,
-        unfused_frac=found.step_ms / step,
         mean_us=found.mean_us,
         kernels=", ".join(kernel_name(name, _KERNEL_LENGTH) for name in found.names[:2]),
     )
 
 
-# The share of op time that elementwise ops have.
-_SHARE_FRAC: Final = 0.4
-
-
-def no_xla(results: Results) -> Answer:
+def no_xla(case: Case) -> Answer:
     """Fire when at least four elementwise ops of TensorFlow or JAX take 40 % of op time."""
-    overview, stats, limit = results.overview_page, results.framework_op_stats, thresholds()
-    step = overview.steps.time_ms.mean
+    overview, stats, limit = case.overview_page, case.framework_op_stats, thresholds()
     if overview.environment.framework == _TORCH:
         return silent("no_xla")
     on_device = stats.device.op_time_us > 0
-    rows = _ops_of_step(results, "Device" if on_device else "Host")
+    rows = _ops_of_step(case, "Device" if on_device else "Host")
     whole = sum(one.self_time_us for one in rows)
     alone = [one for one in rows if is_elementwise(one.operation, op_family_of(one.type))]
     if not whole:
@@ -305,21 +276,19 @@ def no_xla(results: Results) -> Answer:
         return silent("compiled_ops")
     compute = compute_ms(overview) if on_device else float(overview.breakdown_ms["host_compute"])
     cost = sum(one.self_time_us for one in alone) / whole * compute
-    account = results.optional.step_account
+    account = case.optional.step_account
     if not on_device and account is not None:  # fusing updates is a matter of the optimizer
         parts = (part for part in account.part_list() if part.kind == "op")
         cost = max(cost - sum(part.time_ms for part in parts if is_update(part.name)), 0.0)
     share = cost / compute if compute > 0 else 0.0
-    if share < _SHARE_FRAC or len(alone) < limit["few_ops"]:
+    if share < limit["fair"] or len(alone) < limit["few_ops"]:
         return silent("few_elementwise", elementwise_frac=share)
     # The caches of a host hold what a chain passes on.
     severity: Severity | None = None if on_device or share >= limit["most"] else "info"
     alone.sort(key=lambda one: -one.self_time_us)
-    return match(
+    return case.match(
         "no-xla",
-        step,
         cost / 2,  # of n ops in a chain fusing leaves two in n + 1 passes over memory
-        0.6,
         cost_ms=cost,
         severity=severity,
         high_ms=cost,
@@ -330,13 +299,13 @@ def no_xla(results: Results) -> Answer:
     )
 
 
-def _ops_of_step(results: Results, side: str) -> list[OpRow]:
+def _ops_of_step(case: Case, side: str) -> list[OpRow]:
     """Return the ops on one side; what tf.data's threads run beside the step is not its own."""
-    pipeline = results.optional.tf_data_bottleneck_analysis
+    pipeline = case.optional.tf_data_bottleneck_analysis
     beside = set() if pipeline is None else set(pipeline.function_ops["operation"])
     return [
         one
-        for one in results.framework_op_stats.ops.records()
+        for one in case.framework_op_stats.ops.records()
         if one.host_or_device == side and one.operation not in beside
     ]
 
@@ -357,32 +326,26 @@ class _Attention:
     compute_us: float
 
 
-def separate_attention(results: Results) -> Answer:
+def separate_attention(case: Case) -> Answer:
     """Fire when attention in separate ops costs 10 % of the step or more."""
-    overview, model, part = results.overview_page, results.model_flops, thresholds()["part"]
-    step = overview.steps.time_ms.mean
+    model = case.model_flops
     found = list(_attentions(model))
     if not found:
         return silent("no_attention")
     runs = max(model.utilisation.steps, 1) * max(model.limits.device_count, 1) * 1e3
     time = sum(one.products_us + one.others_us for one in found) / runs
-    if time < part * step:
-        return below(time, step, part)
     # A fused kernel computes as much of the products, but moves no scores.
     saved = sum(one.others_us + one.products_us / 2 for one in found) / runs
     most = time - sum(one.compute_us for one in found) / runs
     longest = max(found, key=lambda one: one.products_us + one.others_us)
-    return match(
+    return case.match(
         "separate-attention",
-        step,
         saved,
-        0.7,
         cost_ms=time,
         high_ms=max(saved, most),
-        place=place_of_op(results.optional.step_account, longest.ops[0].replace("::", "/")),
+        place=place_of_op(case.optional.step_account, longest.ops[0].replace("::", "/")),
         evidence=(Ref("model_flops", "ops", rows=tuple(op for one in found for op in one.ops)),),
         attention_ms=time,
-        attention_frac=time / step,
         shape="×".join(map(str, longest.scores)),
         ops=", ".join(longest.ops[:_NAMED]),
     )
@@ -478,9 +441,9 @@ class _Wide:
         return self.products * ON_TENSOR_CORES[which] + narrow * _HALF_BYTES[which]
 
 
-def full_precision(results: Results) -> Answer:
+def full_precision(case: Case) -> Answer:
     """Fire when nearly no compute is 16-bit, or 32-bit products cost a fifth of the step."""
-    overview, kernels, limit = results.overview_page, results.optional.kernel_stats, thresholds()
+    overview, kernels, limit = case.overview_page, case.optional.kernel_stats, thresholds()
     low, device = overview.precision.bits_16_frac, overview.environment.device_type
     untold = overview.precision.unknown_frac or 0.0
     step = overview.steps.time_ms.mean
@@ -506,11 +469,10 @@ def full_precision(results: Results) -> Answer:
         cause = "double-precision"
     elif has_tf32(device) and wide.products >= limit["part"] * step > 0:
         cause = "tf32-off-first"
-    return match(
+    return case.match(
         cause,
-        step,
         wide.saving(0) if step > 0 else None,
-        0.6 if wide.names else 0.4,
+        step_ms=step,
         severity=severity,
         high_ms=wide.saving(1) if step > 0 else None,
         evidence=(
@@ -571,10 +533,10 @@ def _is_a_choice(wide: _Wide, step_ms: float, device: str) -> bool:
     return wide.is_exact or wide.is_double or (is_fast and wide.is_known)
 
 
-def tensor_cores_unused(results: Results) -> Iterator[Answer]:
+def tensor_cores_unused(case: Case) -> Iterator[Answer]:
     """Fire when products that tensor cores would serve cost 3 % of the step without them."""
-    overview, kernels, act = results.overview_page, results.kernel_stats, thresholds()["act"]
-    device, step = overview.environment.device_type, overview.steps.time_ms.mean
+    overview, kernels = case.overview_page, case.kernel_stats
+    device = overview.environment.device_type
     if not has_matrix_units(device):
         yield no_matrix_units(device)
         return
@@ -583,11 +545,19 @@ def tensor_cores_unused(results: Results) -> Iterator[Answer]:
     found = [("tensor-cores-unused", narrow, False)]
     if has_tf32(device):
         found.append(("tf32-off", wide, factors_matrices(kernels)))
-    costly = [one for one in found if one[1].step_ms >= act * step]
-    for cause, missed, is_exact in costly:
-        yield _missed_finding(cause, missed, step, is_exact=is_exact)
-    if not costly:
-        yield below(narrow.step_ms, step, act)
+    least = thresholds()["act"] * case.step_ms
+    costly = [one for one in found if one[1].step_ms >= least]
+    for cause, missed, is_exact in costly or found[:1]:
+        yield case.match(
+            cause,
+            missed.step_ms * ON_TENSOR_CORES[0],
+            cost_ms=missed.step_ms,
+            severity="info" if is_exact else None,
+            high_ms=missed.step_ms * ON_TENSOR_CORES[1],
+            evidence=(Ref("kernel_stats", "is_kernel_using_tensor_core", rows=missed.names),),
+            missed_ms=missed.step_ms,
+            kernel=kernel_name(missed.names[0]) if missed.names else None,
+        )
 
 
 def _missed(row: KernelRow) -> bool:
@@ -595,56 +565,33 @@ def _missed(row: KernelRow) -> bool:
     return is_matrix and not row.is_kernel_using_tensor_core
 
 
-def _missed_finding(cause: str, missed: KernelTime, step: float, *, is_exact: bool) -> Finding:
-    return match(
-        cause,
-        step,
-        missed.step_ms * ON_TENSOR_CORES[0],
-        0.6,
-        cost_ms=missed.step_ms,
-        severity="info" if is_exact else None,
-        high_ms=missed.step_ms * ON_TENSOR_CORES[1],
-        evidence=(Ref("kernel_stats", "is_kernel_using_tensor_core", rows=missed.names),),
-        missed_ms=missed.step_ms,
-        missed_frac=missed.step_ms / step,
-        kernel=kernel_name(missed.names[0]),
-    )
-
-
 _CONVOLUTION: Final = re.compile(r"conv(?!er)", re.IGNORECASE)
 _TRANSPOSE: Final = re.compile(
     r"nchw|nhwc|transpose|SwapDimension|ncdhw|ndhwc|shuffle", re.IGNORECASE
 )
-# Some transposes remain: at the input, around reshapes. PyTorch gives channels_last to cuDNN's
+# PyTorch gives channels_last to cuDNN's
 # norms, and channels-first to slower kernels of its own: of their time two thirds may go.
-_TURNED_FRAC, _NORMS_FRAC = 0.8, 2 / 3
+_NORMS_FRAC = 2 / 3
 
 
-def layout_transposes(results: Results) -> Answer:
+def layout_transposes(case: Case) -> Answer:
     """Fire when layout kernels of a program that convolves cost 3 % of the step or more."""
-    overview, kernels, act = results.overview_page, results.kernel_stats, thresholds()["act"]
-    step = overview.steps.time_ms.mean
+    overview, kernels = case.overview_page, case.kernel_stats
     convolving = kernel_time(kernels, overview, _convolves)
     if not convolving.occurrences:
         return silent("no_convolution")
     turning = kernel_time(kernels, overview, _rearranges)
-    if turning.step_ms < act * step:
-        return below(turning.step_ms, step, act)
     norms = 0.0
     if overview.environment.framework == _TORCH:
         norms = kernel_time(kernels, overview, _normalises).step_ms
-    return match(
+    return case.match(
         "layout-transposes",
-        step,
-        _TURNED_FRAC * turning.step_ms,
-        0.7,
         cost_ms=turning.step_ms,
         high_ms=turning.step_ms + _NORMS_FRAC * norms,
         evidence=(Ref("kernel_stats", "kernels", rows=turning.names),),
         layout_ms=turning.step_ms,
-        layout_frac=turning.step_ms / step,
         convolution_ms=convolving.step_ms,
-        norms_ms=norms if norms >= act * step else None,
+        norms_ms=norms if norms >= thresholds()["act"] * case.step_ms else None,
     )
 
 
@@ -675,10 +622,9 @@ _NOT_OF_PROGRAM: Final = re.compile(r"(?:aten|torch)(?:::|/)|triton_(?:poi|red|p
 _COMPILED: Final = ("jax", "tensorflow")
 
 
-def roofline_gap(results: Results) -> Answer:
+def roofline_gap(case: Case) -> Answer:
     """Fire when ops below 30 % of their roofline could save 3 % of the step or more."""
-    overview, roofline, limit = results.overview_page, results.roofline_model, thresholds()
-    step = overview.steps.time_ms.mean
+    overview, roofline, limit = case.overview_page, case.roofline_model, thresholds()
     rows = [row for row in roofline.ops.records() if row.self_time_us]
     known = [row for row in rows if _is_judged(row)]
     if not known:
@@ -687,10 +633,10 @@ def roofline_gap(results: Results) -> Answer:
     whole_us = sum(row.self_time_us for row in rows if not _waits(row))
     scale = compute_ms(overview) / whole_us if whole_us else 0.0
     low = [row for row in known if row.roofline_efficiency_frac < limit["roofline_low"]]
-    expected, least = _gap_ms(low, scale, limit["roofline_good"]), limit["act"] * step
+    expected, least = _gap_ms(low, scale, limit["roofline_good"]), limit["act"] * case.step_ms
     if expected < least:
         is_judged = sum(row.self_time_us for row in known) >= limit["half"] * whole_us
-        return below(expected, step, limit["act"]) if is_judged else unknown("few_peaks")
+        return case.below(expected) if is_judged else unknown("few_peaks")
     low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
     is_xlas = key_of(overview.environment.framework) in _COMPILED
     is_xlas &= "TPU" not in overview.environment.device_type
@@ -700,12 +646,10 @@ def roofline_gap(results: Results) -> Answer:
     op, sign, rest = first.operation.partition("::")
     place = None
     if sign:  # where an op runs PyTorch says; of what XLA compiled the account knows more
-        place = place_of_op(results.optional.step_account, f"{op}/{rest.split(' ')[0]}")
-    return match(
+        place = place_of_op(case.optional.step_account, f"{op}/{rest.split(' ')[0]}")
+    return case.match(
         "roofline-gap" if first.bound_by != "Compute" else "roofline-gap-compute",
-        step,
         expected,
-        0.4,
         severity=None if is_own else "info",
         high_ms=_gap_ms(low, scale, 1.0),
         place=place,

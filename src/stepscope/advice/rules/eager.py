@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.catalogue import entries, thresholds
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched, is_op
 from stepscope.advice.evidence.steps import replayed_frac
-from stepscope.advice.match import match
+from stepscope.advice.match import Case
 from stepscope.advice.render import below, silent, unknown
-from stepscope.advice.results import Results
 from stepscope.registry import Answer, Silence
 from stepscope.result import Place, Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import CallRow, HostActivity
     from stepscope.analysis.overview_page import OverviewPage
-    from stepscope.analysis.step_account import AccountPart, StepAccount
+    from stepscope.analysis.step_account import StepAccount
 
 # Dispatching an op costs at most as much, in ms; what is idle beyond that has another cause.
 _MOST_MS: Final = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
 _NAMED: Final = 4
-# So much of what is dispatched is expected to go, and of a whole call.
-_EXPECTED, _OF_CALL = 0.8, 0.75
-# A function that each step calls so often is a loop of its own; once, it is the step.
-_AGAIN, _ONCE = 1.5, (0.9, 1.1)
-_DISPATCHES: Final = ("framework", "annotated")
 _TOP: Final = "<module>"
 
 
-def eager_execution(results: Results) -> Answer:
+def eager_execution(case: Case) -> Answer:
     """Fire when a step dispatches 20 ops while it computes nothing for 10 % of its time."""
-    host, optional = results.optional.host_activity, results.optional
+    host = case.optional.host_activity
     if host is not None and host.step_count and host.step_time_ms > 0:
-        return _by_steps(host, optional.overview_page, optional.step_account)
-    return _by_op_time(results.overview_page)
+        return _by_steps(case, host)
+    return _by_op_time(case)
 
 
-def _by_steps(
-    host: HostActivity, overview: OverviewPage | None, account: StepAccount | None
-) -> Answer:
+def _by_steps(case: Case, host: HostActivity) -> Answer:
+    overview, account = case.optional.overview_page, case.optional.step_account
     step, idle, limit = host.step_time_ms, host.idle_ms, thresholds()
     calls = list(host.calls.records())
     framework = "" if overview is None else overview.environment.framework
@@ -55,19 +47,8 @@ def _by_steps(
     if (quiet := _why_not(host, overview, saving)) is not None:
         return quiet
     compiled = _compiled(host)
-    often = [one.function for one in calls if one.calls >= _AGAIN]
-    are_single = all(map(is_op, often))
-    outer = _outer_call(account, beside_compiled=bool(compiled)) if are_single else None
-    place = (
-        outer.place
-        if outer is not None
-        else _caller_of_most(account, saving, beside_compiled=bool(compiled))
-    )
-    cost, high = saving, None
-    if outer is not None:  # with all else that the call does: it may not be needed
-        high, saving = max(saving, outer.time_ms), max(saving, _OF_CALL * outer.time_ms)
-        cost = high
-    sure = saving if outer is not None else min(saving, _EXPECTED * _dispatch_ms(account))
+    place = _caller_of_most(account, saving, beside_compiled=bool(compiled))
+    sure = min(saving, _dispatch_ms(account))
     # PyTorch dispatches op by op by default.
     is_usual = framework == "PyTorch" and sure < limit["fair"] * step
     named = [one for one in compiled if not one.eager]
@@ -75,25 +56,19 @@ def _by_steps(
     inner = "" if place is None else place.function.rpartition(".")[2]
     is_inner = inner.isidentifier() and not inner.startswith("__")
     cause = "eager-execution"
-    if outer is not None:
-        cause = "eager-call"
-    elif longest is not None and is_inner and place is not None and not _is_top(place):
+    if longest is not None and is_inner and place is not None and not _is_top(place):
         cause = "eager-beside-compiled"
-    return match(
+    return case.match(
         cause,
-        step,
         saving,
-        0.7,
-        cost_ms=max(cost, saving),
+        step_ms=step,
         severity="info" if is_usual or sure < limit["act"] * step else None,
-        high_ms=high,
         place=place,
         evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
         ops_per_step=dispatched(host),
         idle_ms=idle,
         python_ms=python,
         computing_ms=host.computing_ms,
-        below_ms=0.0 if outer is None else outer.time_ms,
         compiled=None if longest is None else longest.function,
         inner=inner if is_inner else "train_step",
         often=", ".join(_most_called(calls)) or None,
@@ -136,7 +111,7 @@ def _compiled(host: HostActivity) -> list[CallRow]:
     return [
         one
         for one in host.calls.records()
-        if not is_op(one.function) and _ONCE[0] <= one.calls <= _ONCE[1]
+        if not is_op(one.function) and round(one.calls) == 1
         if not one.traces or one.time_ms >= thresholds()["some"] * host.step_time_ms
     ]
 
@@ -144,55 +119,6 @@ def _compiled(host: HostActivity) -> list[CallRow]:
 def _is_top(place: Place) -> bool:
     """Return whether a place is the program's outermost function, which holds the loop."""
     return place.caller.endswith(_TOP)
-
-
-@dataclass(frozen=True, slots=True)
-class _OuterCall:
-    """The call in the loop that most of what runs op by op is below, and its time in all."""
-
-    place: Place
-    time_ms: float
-
-
-def _outer_call(account: StepAccount | None, *, beside_compiled: bool) -> _OuterCall | None:
-    """Return the one with most dispatch; None where none is, or where a part has it.
-
-    Args:
-        account: Of the step.
-        beside_compiled: Whether the step also runs a compiled function: then a call with nearly
-            all of the step is not the model, and one that it calls may be named.
-    """
-    if account is None:
-        return None
-    rows = list(account.calls.records())
-    loops = {-1} | {at for at, one in enumerate(rows) if one.is_loop}
-    own = [one for one in rows if one.above in loops and not one.is_loop]
-    whole_ms, step = sum(one.framework_ms for one in own), account.step_time_ms
-    call = max(own, key=lambda one: one.framework_ms, default=None)
-    while call is not None and call.eager_ms > thresholds()["most"] * step and beside_compiled:
-        below_it = [one for one in rows if one.above == rows.index(call)]
-        call = max(below_it, key=lambda one: one.framework_ms, default=None)
-    # The top of a file cannot be left out.
-    if call is None or call.function.startswith("<") or call.framework_ms < whole_ms / 2:
-        return None
-    found = _OuterCall(Place(call.function, call.file, call.line or 0, call.caller), call.eager_ms)
-    is_part = thresholds()["quarter"] * step <= found.time_ms <= thresholds()["most"] * step
-    # If a call's own Python or its long ops take longer than its dispatch, that is another matter.
-    dispatching = max(call.python_ms, thresholds()["fair"] * found.time_ms)
-    if not is_part or call.framework_ms < dispatching:
-        return None
-    has_part = any(
-        (part.function == call.function or _is_called(part, found))
-        and part.time_ms >= found.time_ms / 2
-        for part in account.part_list()
-        if part.kind in ("eager", *_DISPATCHES)
-    )
-    return None if has_part else found
-
-
-def _is_called(part: AccountPart, outer: _OuterCall) -> bool:
-    """Return whether a part is a loop of the program's that the call runs."""
-    return part.kind == "eager" and part.caller.rpartition(" ")[2] == outer.place.function
 
 
 def _caller_of_most(
@@ -219,8 +145,8 @@ def _caller_of_most(
     return Place(call.function, call.file, call.line or 0, call.caller)
 
 
-def _by_op_time(overview: OverviewPage) -> Answer:
-    shares = overview.op_shares
+def _by_op_time(case: Case) -> Answer:
+    shares = case.overview_page.op_shares
     known = {"host": shares.host_eager_frac, "device": shares.device_eager_frac}
     eager = {side: share for side, share in known.items() if share is not None}
     if not eager:
@@ -228,11 +154,8 @@ def _by_op_time(overview: OverviewPage) -> Answer:
     side = max(eager, key=lambda name: eager[name])
     if eager[side] <= thresholds()["part"]:
         return below(eager[side], 1.0, thresholds()["part"])
-    return match(
+    return case.match(
         "eager-op-time",
-        0.0,
-        None,
-        0.7,
         severity="medium",
         evidence=(Ref("framework_op_stats", "eager"),),
         eager_frac=eager[side],

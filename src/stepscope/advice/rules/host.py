@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,11 +26,10 @@ from stepscope.advice.evidence.steps import (
     replayed_frac,
 )
 from stepscope.advice.evidence.threads import dispatches, waited_for, waits_for_others
-from stepscope.advice.match import match
-from stepscope.advice.render import below, brief_place, phrase, silent, unknown
-from stepscope.advice.results import Results
-from stepscope.registry import POSSIBLE, Answer, severity_of
-from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.advice.match import Case
+from stepscope.advice.render import brief_place, phrase, silent, unknown
+from stepscope.registry import LIKELY, Answer, severity_of
+from stepscope.result import Place, Ref
 from stepscope.schema import names
 from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.updates import has_fused
@@ -38,63 +38,50 @@ if TYPE_CHECKING:
     from stepscope.analysis.host_activity import HostActivity, SideRow
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import StepAccount
-    from stepscope.tables.parts.gradients import NeedlessGradients
 
 _NAMED: Final = 3
-# What a launch costs where nothing disturbs it, in µs.
-_NORMAL_LAUNCH_US: Final = 10.0
 _WAYS: Final = {"host_to_device": "host to device", "output": "device to host"}
 
 
-def launch_bound(results: Results) -> Answer:
+def launch_bound(case: Case) -> Answer:
     """Fire when uncovered kernel launches cost 3 % of the step or more."""
-    overview, act = results.overview_page, thresholds()["act"]
-    step, launching = overview.steps.time_ms.mean, float(overview.breakdown_ms["kernel_launch"])
-    if launching < act * step:
-        return below(launching, step, act)
-    confidence = round(0.8 * overview.steps.confidence, 2)
-    severity: Severity | None = None
-    if may_be_the_recorders(results, overview):
-        severity = "info"
-    elif confidence < POSSIBLE and severity_of(launching, step) == "medium":
-        severity = "low"  # of steps that are hardly sure, what recorders may add is little
+    overview = case.overview_page
+    launching = float(overview.breakdown_ms["kernel_launch"])
+    # Of steps that are hardly sure, what recorders may add is little.
+    is_unsure = case.sure < LIKELY and severity_of(launching, case.step_ms) == "medium"
     is_replayed = replayed_frac(overview) >= thresholds()["half"]
-    return match(
+    return case.match(
         "launch-bound-graphs" if is_replayed else "launch-bound",
-        step,
         launching,
-        confidence,
-        severity=severity,
+        severity="info" if is_unsure or may_be_the_recorders(case, overview) else None,
         evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
         kernel_launch_ms=launching,
-        kernel_launch_frac=launching / step,
     )
 
 
-def slow_launches(results: Results) -> Answer:
+def slow_launches(case: Case) -> Answer:
     """Fire when waiting for launches costs 3 % of the step and a launch lasts 25 µs or more."""
-    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
-    step, launching = overview.steps.time_ms.mean, float(overview.breakdown_ms["kernel_launch"])
-    if launching < limit["act"] * step:
-        return below(launching, step, limit["act"])
+    overview, idle, limit = case.overview_page, case.device_idle, thresholds()
+    launching = float(overview.breakdown_ms["kernel_launch"])
     calls, cost = launch_calls(idle)
     replayed = replayed_frac(overview)
+    if launching < limit["act"] * case.step_ms:
+        return case.below(launching)
     if not calls:
         return unknown("no_launch")
     if cost < limit["slow_launch_us"]:
         return silent("usual_launch", launch_us=cost)
     if replayed >= limit["half"]:
         return silent("replayed", replayed_frac=replayed)
-    pipeline = results.optional.input_pipeline_analyzer
+    pipeline = case.optional.input_pipeline_analyzer
     work = 0.0
     if pipeline is not None and pipeline.step_count:
         times = [time for time in pipeline.input_ops["self_time_ms"] if time == time]
         work = float(sum(times)) / int(pipeline.step_count)
-    return match(
+    return case.match(
         "slow-launches",
-        step,
-        launching * (1 - _NORMAL_LAUNCH_US / cost),
-        round((0.7 if work else 0.4) * overview.steps.confidence, 2),
+        launching * (1 - limit["tiny_us"] / cost),
+        sure=1.0 if work else limit["half"],
         cost_ms=launching,
         high_ms=launching,
         evidence=(
@@ -114,10 +101,9 @@ def slow_launches(results: Results) -> Answer:
 _OWN_CAUSES: Final = ("input", "compilation", "other_device")
 
 
-def host_waits(results: Results) -> Answer:
+def host_waits(case: Case) -> Answer:
     """Fire when running ahead would hide 3 % of the step or more."""
-    overview, idle, act = results.overview_page, results.device_idle, thresholds()["act"]
-    step = overview.steps.time_ms.mean
+    idle = case.device_idle
     late = sum(
         float(row.after_wait_ms) for row in idle.causes.records() if row.cause not in _OWN_CAUSES
     )
@@ -125,23 +111,17 @@ def host_waits(results: Results) -> Answer:
     saving = min(late, idle.blocked_ms)
     if not len(idle.waits):
         return silent("no_waits")
-    if saving < act * step:
-        return below(saving, step, act)
-    first = next(iter(idle.waits.records()))
-    place = place_of(results.optional.step_account, "wait")
-    call = first.call
+    call = next(iter(idle.waits.records())).call
     if call.startswith(names.PYTHON_CALL_MARK):
         call = call.rpartition(" ")[2]
     gap = next((row for row in idle.gaps.records() if row.after_wait), None)
     begin = None if gap is None else float(gap.start_ms)
     end = None if gap is None or begin is None else begin + gap.duration_us / 1000
-    return match(
+    return case.match(
         "host-waits",
-        step,
         saving,
-        round(0.7 * overview.steps.confidence, 2),
         high_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
-        place=place,
+        place=place_of(case.optional.step_account, "wait"),
         evidence=(
             Ref("device_idle", "waits", rows=tuple(list(idle.waits["call"])[:_NAMED])),
             Ref("trace_viewer", call, from_ms=begin, to_ms=end),
@@ -153,22 +133,19 @@ def host_waits(results: Results) -> Answer:
     )
 
 
-def host_copies(results: Results) -> Answer:
+def host_copies(case: Case) -> Answer:
     """Fire when copies that nothing hides cost 3 % of the step or more."""
-    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
-    step = overview.steps.time_ms.mean
+    overview, idle = case.overview_page, case.device_idle
     exposed = {way: float(overview.breakdown_ms[way]) for way in _WAYS}
     total = sum(exposed.values())
-    if total < limit["act"] * step:
-        return below(total, step, limit["act"])
     way = max(exposed, key=lambda name: exposed[name])
     copies = [row for row in idle.copies.records() if row.direction == _WAYS[way]]
-    account = results.optional.step_account
+    account = case.optional.step_account
     place = place_of(account, "copy")
-    offloaded, ops = host_memory_ops(results.optional.hlo_stats)
+    offloaded, ops = host_memory_ops(case.optional.hlo_stats)
     room = None
-    if offloaded and results.optional.memory_profile is not None:
-        memories = device_memories(results.optional.memory_profile)
+    if offloaded and case.optional.memory_profile is not None:
+        memories = device_memories(case.optional.memory_profile)
         room = memories[0].free_bytes if memories else None
     # What compute can hide, it hides once the next copy runs beside it; half of what is offloaded
     # is taken to fit on the device.
@@ -178,11 +155,9 @@ def host_copies(results: Results) -> Answer:
         cause = "offloaded-copies"
     elif way == "host_to_device" and comes_from(idle) == "pageable":
         cause = "pageable-copies"
-    return match(
+    return case.match(
         cause,
-        step,
         expected,
-        round(0.8 * overview.steps.confidence, 2),
         cost_ms=total,
         high_ms=total,
         place=place,
@@ -213,27 +188,22 @@ def _copying_op(account: StepAccount | None) -> str | None:
 _FREES: Final = re.compile(r"Free|Release|Unmap")
 
 
-def allocation_stalls(results: Results) -> Answer:
+def allocation_stalls(case: Case) -> Answer:
     """Fire when devices idle 3 % of the step or more while memory is allocated."""
-    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
-    step = overview.steps.time_ms.mean
+    overview, idle = case.overview_page, case.device_idle
     stalled = next(row.idle_ms for row in idle.causes.records() if row.cause == "allocation")
-    if stalled < limit["act"] * step:
-        return below(stalled, step, limit["act"])
     calls = list(idle.allocations.records())
     often = calls[0].spread_frac if calls else 1.0
-    is_habit = often >= limit["half"]
-    account = results.optional.step_account
+    is_habit = often >= thresholds()["half"]
+    account = case.optional.step_account
     is_emptied = overview.environment.framework == "PyTorch" and _is_emptied(account)
-    place = place_of(account, "allocation")
-    return match(
+    return case.match(
         "cache-emptied" if is_emptied else "allocation-stalls",
-        step,
         # In few steps it may be an allocator that grows, which ends by itself.
         stalled if is_habit else stalled * often,
-        round(0.8 * overview.steps.confidence, 2),
+        cost_ms=stalled,
         high_ms=stalled,
-        place=place,
+        place=place_of(account, "allocation"),
         evidence=(
             Ref("device_idle", "allocations", rows=tuple(row.call for row in calls[:_NAMED])),
             Ref("memory_profile"),
@@ -256,82 +226,41 @@ def _is_emptied(account: StepAccount | None) -> bool:
 
 # ---------------------------------------------------------------------------- gradients
 
-# Shares of the ops' time that preparing gradients takes: little in large ops, half in small ones.
-_PREPARED: Final = (0.05, 0.25, 0.6)
-# Where nothing is trained at all, a pass gives up what it kept with its result: an op costs the
-# note of its gradient, in ms, and a share of its time for memory that is not used again at once.
-_NOTE_MS, _KEPT = (0.001, 0.006, 0.02), (0.0, 0.02, 0.06)
-
-
-def unused_gradients(results: Results) -> Iterator[Answer]:
-    """Fire when gradients without their use cost 10 % of the step."""
-    account, part = results.step_account, thresholds()["part"]
-    step, unused, unclaimed = (
-        account.step_time_ms, account.unused_gradients, account.unclaimed_gradients
-    )  # fmt: skip
-    known = [one for one in (unclaimed, unused) if one is not None]
-    costly = [one for one in known if one.time_ms >= part * step]
-    yield from (_needless_gradients(one, step) for one in costly)
-    if not known:
-        yield silent("no_unused")
-    elif not costly:
-        yield below(max(one.time_ms for one in known), step, part)
-
-
-def _needless_gradients(found: NeedlessGradients, step: float) -> Finding:
-    """Return the finding of ops that no backward pass reached, or of parameters without update."""
-    shares = _UNCLAIMED if found.updated else _PREPARED
-    low, saving, high = (share * found.time_ms for share in shares)
-    if found.is_all:
-        notes = zip(_NOTE_MS, _KEPT, (low, saving, high), strict=True)
-        low, saving, high = (
-            min(most, note * found.ops + kept * found.time_ms) for note, kept, most in notes
-        )
-    cause = "unclaimed-gradients" if found.updated else "unused-gradients"
-    return match(
-        cause,
-        step,
-        saving,
-        0.8,
-        cost_ms=found.time_ms if found.updated else None,
-        low_ms=low,
-        high_ms=min(high, step),
-        place=found.place,
-        evidence=(Ref("step_account", cause.replace("-", "_")),),
-        unused_ms=found.time_ms,
-        ops=None if found.updated else found.ops,
-        parameters=found.ops if found.updated else None,
-        updated=found.updated or None,
-        longest=None if found.place else found.longest.rpartition(_EVALUATES)[2],
-    )
-
-
-# A frozen model still passes gradients to its input if something before it is trained. Without a
-# graph its forward pass is shorter, too.
-_UNCLAIMED: Final = (0.4, 0.75, 1.1)
 # Autograd's name for the evaluation of a node.
 _EVALUATES: Final = "evaluate_function: "
-# Share of the repeated passes that can go: the last of them may train other parameters.
-_REPEATED: Final = (0.6, 0.9, 1.0)
 
 
-def repeated_gradients(results: Results) -> Answer:
+def unused_gradients(case: Case) -> Iterator[Answer]:
+    """Fire when gradients without their use cost 10 % of the step."""
+    account = case.step_account
+    known = [one for one in (account.unclaimed_gradients, account.unused_gradients) if one]
+    for found in known:
+        cause = "unclaimed-gradients" if found.updated else "unused-gradients"
+        # Where nothing is trained at all, an op costs no more than the note of its gradient.
+        noted_ms = found.ops * thresholds()["dispatch_us"] / 1000 if found.is_all else inf
+        yield case.match(
+            cause,
+            cost_ms=min(found.time_ms, noted_ms),
+            place=found.place,
+            evidence=(Ref("step_account", cause.replace("-", "_")),),
+            unused_ms=found.time_ms,
+            ops=None if found.updated else found.ops,
+            parameters=found.ops if found.updated else None,
+            updated=found.updated or None,
+            longest=None if found.place else found.longest.rpartition(_EVALUATES)[2],
+        )
+    if not known:
+        yield silent("no_unused")
+
+
+def repeated_gradients(case: Case) -> Answer:
     """Fire when gradients that were computed before cost 5 % of the step."""
-    account, some = results.step_account, thresholds()["some"]
-    step, found = account.step_time_ms, account.repeated_gradients
-    if found is None and not _names_gradients(account):
-        return unknown("no_gradient_names")
-    if found is None or found.time_ms < some * step:
-        return below(0.0 if found is None else found.time_ms, step, some)
-    low, saving, high = (share * found.time_ms for share in _REPEATED)
-    return match(
+    account, found = case.step_account, case.step_account.repeated_gradients
+    if found is None:
+        return case.below(0.0) if _names_gradients(account) else unknown("no_gradient_names")
+    return case.match(
         "repeated-gradients",
-        step,
-        saving,
-        0.8,
         cost_ms=found.time_ms,
-        low_ms=low,
-        high_ms=high,
         place=found.place,
         evidence=(Ref("step_account", "repeated_gradients"),),
         repeated_ms=found.time_ms,
@@ -349,26 +278,20 @@ def _names_gradients(account: StepAccount) -> bool:
 
 # ---------------------------------------------------------------------------- Python
 
-# Expected and largest share that goes where variables are updated together.
-_TOGETHER: Final = (0.6, 0.95)
 
-
-def optimizer_per_variable(results: Results) -> Answer:
+def optimizer_per_variable(case: Case) -> Answer:
     """Fire when an optimizer dispatches 100 short ops that cost 5 % of the step."""
-    host, limit = results.host_activity, thresholds()
-    step, optimizers = host.step_time_ms, list(host.optimizers.records())
+    host, limit = case.host_activity, thresholds()
+    optimizers = list(host.optimizers.records())
     if not optimizers:
         return unknown("no_optimizer")
     worst = max(optimizers, key=lambda one: one.short_ms)
-    saving = _TOGETHER[0] * worst.short_ms
     is_few = worst.ops < limit["optimizer_ops"]
     if worst.is_together or is_few or worst.op_us > limit["short_op_us"]:
         return silent(
             "optimizer", optimizer=worst.optimizer, count=round(worst.ops), op_us=worst.op_us
         )
-    if saving < limit["act"] * step:
-        return below(worst.short_ms, step, limit["input"])
-    overview = results.optional.overview_page
+    overview = case.optional.overview_page
     # Inside a compiled function nothing dispatches them from Python: so are Keras and its like.
     is_graph = (
         overview is not None
@@ -377,13 +300,10 @@ def optimizer_per_variable(results: Results) -> Answer:
     )
     name = worst.optimizer
     optimizer_class = name if name.isidentifier() and name[:1].isupper() else "AdamW"
-    return match(
+    return case.match(
         "optimizer-per-variable",
-        step,
-        saving,
-        0.7,
-        severity="info" if is_graph or saving < limit["part"] * step else None,
-        high_ms=_TOGETHER[1] * worst.short_ms,
+        cost_ms=worst.short_ms,
+        severity="info" if is_graph or worst.short_ms < limit["alarm"] * case.step_ms else None,
         evidence=(Ref("host_activity", "optimizers", rows=(name,)),),
         optimizer=name,
         optimizer_class=optimizer_class,
@@ -396,19 +316,15 @@ def optimizer_per_variable(results: Results) -> Answer:
 
 
 _GARBAGE: Final = "garbage collection"
-# The collector still has to run now and then.
-_COLLECTED_FRAC: Final = 0.8
 
 
-def garbage_collection(results: Results) -> Answer:
-    """Fire when collections cost 3.75 % of the step or more."""
-    host, limit = results.host_activity, thresholds()
-    step = host.step_time_ms
+def garbage_collection(case: Case) -> Answer:
+    """Fire when collections cost 3 % of the step or more."""
+    host, limit = case.host_activity, thresholds()
     rows = [one for one in host.side_work.records() if one.kind == _GARBAGE]
     worst = max(rows, key=lambda one: one.time_ms, default=None)
-    saving = 0.0 if worst is None else _COLLECTED_FRAC * worst.time_ms
-    if worst is None or saving < limit["act"] * step:
-        return below(saving, step, limit["act"])
+    if worst is None:
+        return case.below(0.0)
     spent = worst.time_ms
     is_once = round(worst.per_step * host.step_count) <= 1 < host.step_count
     # Short ones of young objects come beside the one that takes the time.
@@ -419,14 +335,12 @@ def garbage_collection(results: Results) -> Answer:
     own = sum(one.self_ms for one in host.python.records() if (one.function, one.file) == named)
     # A function that takes longer than its collections is a matter of its own.
     beside = own if is_placed and own <= spent else 0.0
-    return match(
+    return case.match(
         "garbage-collection",
-        step,
-        saving,
-        0.4 if is_once else 0.85,
+        sure=limit["half"] if is_once else 1.0,
         cost_ms=spent,
         severity="info" if is_once else None,  # a single collection shows no habit
-        high_ms=min(spent + beside, step),
+        high_ms=spent + beside,
         place=Place(worst.function, worst.file, worst.line or 0) if is_placed else None,
         evidence=(
             Ref("host_activity", "side_work", rows=(_GARBAGE,)),
@@ -439,17 +353,12 @@ def garbage_collection(results: Results) -> Answer:
     )
 
 
-# Two threads that want one lock have it half of the time each; but a thread that asks for it waits
-# up to 5 ms, however short the call is that needs it. Python switches every 5 ms, and every 0.2 ms
-# while it is sampled.
-_GIL_LEAST, _GIL_EXPECTED, _GIL_UNRECORDED = 0.3, 0.75, 1.5
 _NEEDS_GIL: Final = ("python", "library", "framework", "unrecorded", "region")
 
 
-def gil_contention(results: Results) -> Answer:
+def gil_contention(case: Case) -> Answer:
     """Fire when a thread runs Python for 20 % of the steps, and the GIL was late."""
-    account, limit = results.step_account, thresholds()
-    step = account.step_time_ms
+    account, limit, step = case.step_account, thresholds(), case.step_ms
     if not account.has_python:
         return unknown("no_python_functions")
     rivals = [one for one in account.rivals.records() if one.busy_frac >= limit["products"]]
@@ -472,17 +381,12 @@ def gil_contention(results: Results) -> Answer:
     if waited >= limit["half"] * step:
         return silent("loop_waits", thread=worst.thread)
     most = min(worst.busy_frac, 1.0) * needs
-    # A sampler lets threads take turns more often than Python does by itself.
-    longest = most
-    if not worst.loop_waits:
-        longest = min(_GIL_UNRECORDED * worst.busy_frac, limit["nearly"]) * step
-    return match(
+    # Two threads that want one lock have it half of the time each; but a thread that asks for it
+    # waits up to 5 ms. A sampler lets threads take turns more often than Python does by itself.
+    return case.match(
         "gil-contention",
-        step,
-        _GIL_EXPECTED * most,
-        0.8 if worst.loop_waits else 0.6,
-        low_ms=_GIL_LEAST * most,
-        high_ms=max(most, longest),
+        cost_ms=most,
+        high_ms=most if worst.loop_waits else min(worst.busy_frac / limit["most"], 1.0) * step,
         place=Place(function=worst.function, file=worst.file, line=worst.line or 0),
         evidence=(
             Ref("step_account", "rivals", rows=(worst.thread,)),
@@ -513,13 +417,12 @@ _GRADIENT: Final = re.compile(r"^(?:torch/)?autograd/\w+$")
 _WITH_CHECKS: Final = ("framework", "library")
 
 
-def debug_mode(results: Results) -> Answer:
+def debug_mode(case: Case) -> Answer:
     """Fire when a debugging switch was on, or checks of every gradient or tensor ran."""
-    account, stats = results.step_account, results.optional.framework_op_stats
-    overview = results.optional.overview_page
+    account, stats = case.step_account, case.optional.framework_op_stats
+    overview = case.optional.overview_page
     settings = {} if overview is None else overview.environment.settings
     switches = [switch for name, switch in _SWITCHES.items() if name in settings]
-    step = account.step_time_ms
     rows = [] if stats is None else list(stats.ops.records())
     count = {one.operation: one.occurrences for one in rows}
     gradients = sum(times for name, times in count.items() if _GRADIENT.match(name))
@@ -540,15 +443,10 @@ def debug_mode(results: Results) -> Answer:
     )
     # At least half of what is around goes; at most all but the products that a model is made of.
     low = own + around / 2
-    high = max(step - sum(one.time_ms for one in owners if one.family in PRODUCTS), low)
-    saving = (low + high) / 2
-    if not saving >= thresholds()["act"] * step:
-        return below(saving, step, thresholds()["act"])
-    return match(
+    high = max(case.step_ms - sum(one.time_ms for one in owners if one.family in PRODUCTS), low)
+    return case.match(
         "debug-mode",
-        step,
-        saving,
-        0.85,
+        (low + high) / 2,
         cost_ms=high,
         low_ms=low,
         high_ms=high,
@@ -563,10 +461,10 @@ def debug_mode(results: Results) -> Answer:
     )
 
 
-def python_bound(results: Results) -> Answer:
+def python_bound(case: Case) -> Answer:
     """Fire when a Python function has 5 % of the step, or nothing computes for 20 % of it."""
-    overview, host, limit = results.overview_page, results.host_activity, thresholds()
-    step, account = host.step_time_ms, results.optional.step_account
+    overview, host, limit = case.overview_page, case.host_activity, thresholds()
+    step, account = case.step_ms, case.optional.step_account
     if is_the_recorders(account):
         return unknown("recorders")
     functions = [one for one in host.python.records() if not one.is_wait]
@@ -582,11 +480,9 @@ def python_bound(results: Results) -> Answer:
     # Nothing recorded at all: Python or a call into a library between ops.
     unseen = min(host.idle_ms, overview.breakdown_ms["other"])
     if worst is not None:
-        return match(
+        return case.match(
             "python-bound",
-            step,
             worst.self_ms,
-            0.7,
             high_ms=max(worst.total_ms, worst.self_ms),
             evidence=(
                 Ref("host_activity", "python", rows=(worst.function,)),
@@ -600,13 +496,11 @@ def python_bound(results: Results) -> Answer:
     elif len(functions):
         return silent("no_python")
     elif unseen < limit["products"] * step:
-        return below(unseen, step, limit["products"])
+        return case.below(unseen, "products")
     else:
-        return match(
+        return case.match(
             "python-unseen",
-            step,
             unseen,
-            0.4,
             evidence=(Ref("host_activity", "idle_ms"), Ref("overview_page", "breakdown_ms.other")),
             unrecorded_ms=unseen,
         )
@@ -618,17 +512,17 @@ def python_bound(results: Results) -> Answer:
 _SAVES: Final = re.compile(r"_traced_(?:save|restore)|signature_wrapper")
 
 
-def retracing(results: Results) -> Answer:
+def retracing(case: Case) -> Answer:
     """Fire when tracing costs 3 % of the step or more, and happened at least twice."""
-    host, limit = results.host_activity, thresholds()
-    step, functions = host.step_time_ms, list(host.calls.records())
+    host, limit = case.host_activity, thresholds()
+    functions = list(host.calls.records())
     traced = [one for one in functions if one.traces and one.built > 0]
     if not any(one.traces for one in functions):
         return unknown("no_tf_function")
     saving = sum(one.build_ms for one in traced)
     times = sum(one.built for one in traced) * host.step_count
-    if not step > 0 or saving < limit["act"] * step or round(times) < limit["twice"]:
-        return silent("traces", count=round(times), cost_frac=saving / step if step > 0 else None)
+    if not traced or round(times) < limit["twice"]:
+        return silent("traces", count=round(times), cost_frac=saving / case.step_ms)
     worst = max(traced, key=lambda one: one.build_ms)
     share = worst.built / worst.calls
     cause = "retracing"
@@ -636,12 +530,9 @@ def retracing(results: Results) -> Answer:
         cause = "retraced-saving"
     elif worst.traces == 1 and share >= limit["nearly"]:
         cause = "remade-function"
-    return match(
+    return case.match(
         cause,
-        step,
         saving,
-        0.9,
-        cost_ms=saving,
         evidence=(
             Ref("host_activity", "calls", rows=(worst.function,)),
             Ref("trace_viewer", worst.function),
@@ -660,10 +551,10 @@ _RECOMPILED: Final = {
 }
 
 
-def recompilation(results: Results) -> Answer:
+def recompilation(case: Case) -> Answer:
     """Fire when compiling costs 3 % of the step or more, and happened at least twice."""
-    overview, host, limit = results.overview_page, results.host_activity, thresholds()
-    step = overview.steps.time_ms.mean
+    overview, host, limit = case.overview_page, case.host_activity, thresholds()
+    step = case.step_ms
     if is_window(overview):
         return unknown("window")
     calls = list(host.calls.records())
@@ -685,14 +576,12 @@ def recompilation(results: Results) -> Answer:
     # Steps that are a guess may be the program's set-up, where each function compiles once. A
     # function of the program that compiles again and again is no set-up.
     is_again = worst is not None and worst.file and worst.built * host.step_count > limit["twice"]
-    sure = 1.0 if is_again else overview.steps.confidence / limit["half"]
-    return match(
+    is_sure = is_again or case.sure >= limit["half"]
+    return case.match(
         "recompilation" if worst is None else _RECOMPILED.get(worst.differs, "recompilation"),
-        step,
         min(saving, step),
-        0.9 * min(sure, 1.0),
-        cost_ms=min(saving, step),
-        severity="info" if sure < 1 else None,
+        sure=1.0 if is_sure else limit["half"],
+        severity=None if is_sure else "info",
         evidence=(
             Ref("host_activity", "calls", rows=() if worst is None else (worst.function,)),
             Ref("overview_page", "breakdown_ms.compilation"),
@@ -705,14 +594,9 @@ def recompilation(results: Results) -> Answer:
     )
 
 
-# Of the time that devices wait for the host, what goes when pieces become one.
-_UNBROKEN_FRAC: Final = 0.3
-
-
-def graph_breaks(results: Results) -> Answer:
+def graph_breaks(case: Case) -> Answer:
     """Fire when each step breaks, and devices wait 3 % of it for the host."""
-    overview, found, act = results.overview_page, results.compiled_regions, thresholds()["act"]
-    step = overview.steps.time_ms.mean
+    overview, found = case.overview_page, case.compiled_regions
     if not len(found.regions):
         return unknown("no_region")
     steps = max(len(overview.step_table), 1)
@@ -722,16 +606,10 @@ def graph_breaks(results: Results) -> Answer:
         return unknown("several_regions") if is_unseen else silent("no_breaks")
     parts = overview.breakdown_ms
     waiting = float(parts["kernel_launch"] + parts["host_compute"])
-    if waiting < act * step:
-        return below(waiting, step, act)
     places = [brief_place(one.function, one.file, one.line) for one in breaks[:_NAMED]]
-    return match(
+    return case.match(
         "graph-breaks",
-        step,
-        _UNBROKEN_FRAC * waiting,
-        0.5,
         cost_ms=waiting,
-        high_ms=waiting,
         evidence=(
             Ref("compiled_regions", "breaks", rows=tuple(one.function for one in breaks)),
             Ref("overview_page", "breakdown_ms.kernel_launch"),
@@ -752,25 +630,21 @@ _SIDE_CAUSES: Final = {
 }
 
 
-def print_every_step(results: Results) -> Answer:
+def print_every_step(case: Case) -> Answer:
     """Fire when such work costs 3 % of the step and is in at least half of the steps."""
-    host, limit = results.host_activity, thresholds()
-    step = host.step_time_ms
+    host, limit = case.host_activity, thresholds()
     kinds = [
         one
         for one in host.side_work.records()
         if one.kind in _SIDE_CAUSES and one.steps_frac >= limit["half"]
     ]
     saving = sum(one.time_ms for one in kinds)
-    if saving < limit["act"] * step:
-        is_seen = len(host.python)
-        return below(saving, step, limit["act"]) if is_seen else unknown("side_work_python")
+    if not saving >= limit["act"] * case.step_ms:
+        return case.below(saving) if len(host.python) else unknown("side_work_python")
     worst = max(kinds, key=lambda one: one.time_ms)
-    return match(
+    return case.match(
         _SIDE_CAUSES[worst.kind],
-        step,
         saving,
-        0.85,
         evidence=(
             Ref("host_activity", "side_work", rows=tuple(one.kind for one in kinds)),
             Ref("trace_viewer", worst.calls.partition(",")[0]),
@@ -782,23 +656,21 @@ def print_every_step(results: Results) -> Answer:
     )
 
 
-def slow_steps(results: Results) -> Answer:
+def slow_steps(case: Case) -> Answer:
     """Fire when steps with such work, beyond twice the median, cost 3 % of all step time."""
-    host, steps = results.host_activity, long_steps(results.overview_page)
+    host, steps = case.host_activity, long_steps(case.overview_page)
     if not isinstance(steps, LongSteps):
         return steps
     if steps.is_cheap:
-        return below(steps.per_step_ms, float(steps.time_ms.mean()), thresholds()["act"])
+        return case.below(steps.per_step_ms)
     culprit = _side_work(host, steps.excess_ms / max(steps.count, 1))
     if culprit is None:
-        is_seen = "python" in results.overview_page.recorded
+        is_seen = "python" in case.overview_page.recorded
         return silent("no_side_work") if is_seen else unknown("side_work_python")
-    return match(
+    return case.match(
         "slow-steps",
-        float(steps.time_ms.mean()),
         # Only what the work itself takes can go; steps may be slow for other reasons, too.
         min(steps.per_step_ms, float(culprit.time_ms)),
-        0.85,
         cost_ms=steps.per_step_ms,
         high_ms=steps.per_step_ms,
         evidence=(Ref("host_activity", "side_work", rows=(culprit.kind,)), steps.slowest_ref),
@@ -809,10 +681,6 @@ def slow_steps(results: Results) -> Answer:
     )
 
 
-# Work that takes this share of what slow steps are slower is what makes them slow.
-_CULPRIT_FRAC: Final = 0.4
-
-
 def _side_work(host: HostActivity, excess_ms: float) -> SideRow | None:
     """Return what the program does for its operator in some steps, if it makes them slow."""
     some = [
@@ -821,7 +689,7 @@ def _side_work(host: HostActivity, excess_ms: float) -> SideRow | None:
         if one.steps_frac < thresholds()["half"] and one.kind != _GARBAGE
     ]
     worst = max(some, key=lambda one: one.in_step_ms, default=None)
-    is_cause = worst is not None and worst.in_step_ms >= _CULPRIT_FRAC * excess_ms > 0
+    is_cause = worst is not None and worst.in_step_ms >= thresholds()["half"] * excess_ms > 0
     return worst if is_cause else None
 
 
@@ -831,14 +699,14 @@ _OF_THE_MACHINE: Final = ("host_compute", "host_wait", "other", "input")
 _COMPILING: Final = "compilation"
 
 
-def uneven_steps(results: Results) -> Answer:
+def uneven_steps(case: Case) -> Answer:
     """Fire when steps beyond twice the median cost 3 % of all step time or more."""
-    overview = results.overview_page
+    overview = case.overview_page
     steps = long_steps(overview)
     if not isinstance(steps, LongSteps):
         return steps
     if steps.is_cheap:
-        return below(steps.per_step_ms, float(steps.time_ms.mean()), thresholds()["act"])
+        return case.below(steps.per_step_ms)
     # Each fourth step may end a round of four.
     if steps.count >= thresholds()["quarter"] * len(steps.time_ms):
         return silent("many_slow", count=steps.count, whole=len(steps.time_ms))
@@ -847,11 +715,10 @@ def uneven_steps(results: Results) -> Answer:
     of_machine = cause in _OF_THE_MACHINE or (cause == _COMPILING and usual > 0)
     is_program = overview.device.busy_frac is not None or not of_machine
     is_once = cause == _COMPILING and steps.count == 1  # warming up, until it happens again
-    return match(
+    return case.match(
         "uneven-steps",
-        float(steps.time_ms.mean()),
         steps.per_step_ms,
-        0.6 if is_program else 0.3,
+        sure=1.0 if is_program else thresholds()["half"],
         severity="medium" if is_program and not is_once else "info",
         evidence=(
             Ref("overview_page", "step_table", rows=(str(steps.slowest),)),
@@ -863,24 +730,17 @@ def uneven_steps(results: Results) -> Answer:
     )
 
 
-# A single pause, as for a compilation, may not come again.
-_SEVERAL_PAUSES: Final = 2
-
-
-def between_steps(results: Results) -> Answer:
+def between_steps(case: Case) -> Answer:
     """Fire when a tenth of the loop's time, or more, lies in none of its steps."""
-    found, limits = results.host_activity.between, thresholds()
-    if found is None or found.count < _SEVERAL_PAUSES:
+    found, limits = case.host_activity.between, thresholds()
+    if found is None or found.count < limits["twice"]:
         return silent("no_pauses")
     if found.frac < limits["part"]:
         return silent("short_pauses", share_frac=found.frac)
     if not found.function:
         return unknown("unplaced_pauses", count=found.count)
-    return match(
+    return case.match(
         "between-steps",
-        results.host_activity.step_time_ms,
-        None,
-        0.8,
         cost_ms=found.ms,
         severity="medium" if found.frac >= limits["quarter"] else "low",
         place=Place(found.function, found.file, found.line, found.caller),

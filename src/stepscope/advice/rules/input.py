@@ -12,12 +12,11 @@ from stepscope.advice.catalogue import thresholds
 from stepscope.advice.evidence.copies import comes_from
 from stepscope.advice.evidence.threads import maker as maker_of
 from stepscope.advice.evidence.threads import place as place_of_thread
-from stepscope.advice.match import match
-from stepscope.advice.render import below, listed, not_recorded, silent, unknown
-from stepscope.advice.results import Results
+from stepscope.advice.match import Case
+from stepscope.advice.render import listed, not_recorded, silent, unknown
 from stepscope.advice.signals import Facts, tf_data
 from stepscope.registry import Answer, Unknown
-from stepscope.result import Finding, Place, Ref
+from stepscope.result import Place, Ref
 from stepscope.schema import names
 
 if TYPE_CHECKING:
@@ -30,24 +29,19 @@ _LOADER: Final = "DataLoader"
 _WITH_DATASETS: Final = ("input", "compile", "framework", "unrecorded")
 _DATASET_OP: Final = re.compile(r"(?:^|/)(\w+?)DatasetV?\d*$")
 _NAMED: Final = 3
-# Batches of another process are copied, and may be late: so much of their saving is left.
-_LEAST_FRAC: Final = 0.8
-# Of the time that cores spend on input, ops of the step would have had: as they mostly wait for
-# each other, little; with what input displaces from caches and locks, more.
-_CORES_LEAST, _CORES_EXPECTED, _CORES_MOST = 0.4, 0.8, 1.6
 
 
-def input_bound(results: Results) -> Answer:
+def input_bound(case: Case) -> Answer:
     """Fire when input costs 5 % of the step or more."""
-    overview, least = results.overview_page, thresholds()["input"]
-    step = overview.steps.time_ms.mean
+    overview, step = case.overview_page, case.step_ms
+    least = thresholds()["input"]
     wait = overview.breakdown_ms["input"]
     waiting = wait + overview.breakdown_ms["host_to_device"]
     if waiting < least * step:
-        return _unseen(overview) or below(waiting, step, least)
+        return _unseen(overview) or case.below(waiting)
     if wait < least * step:
         return silent("copies_instead", cost_frac=wait / step)
-    stages = results.optional.input_pipeline_analyzer
+    stages = case.optional.input_pipeline_analyzer
     ops = set[str]() if stages is None else {one.op for one in stages.input_ops.records()}
     of_workers = any(op.startswith(_LOADER) for op in ops) and names.LONELY_LOADER not in ops
     busy = None if stages is None else stages.worker_place
@@ -61,15 +55,12 @@ def input_bound(results: Results) -> Answer:
         cause = "slow-loader-worker"
     elif of_workers:
         cause = "workers-unseen"
-    return match(
+    return case.match(
         cause,
-        step,
         waiting,
-        round((0.4 if is_once else 0.95) * overview.steps.confidence, 2),
         place=None if busy is None else Place(busy.function, busy.file, busy.line),
         evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
         input_wait_ms=waiting,
-        input_wait_frac=waiting / step,
         busy_frac=None if busy is None else busy.busy_frac,
         processes=None if busy is None else busy.processes,
     )
@@ -90,16 +81,16 @@ def _unseen(overview: OverviewPage) -> Unknown | None:
     return not_recorded(overview, "input") if overview.breakdown_ms["other"] >= least else None
 
 
-def restarted_pipeline(results: Results) -> Answer:
+def restarted_pipeline(case: Case) -> Answer:
     """Fire when most steps create an iterator, and it costs 3 % of the step."""
-    overview = results.overview_page
-    found, step = results.input_pipeline_analyzer.restarts, overview.steps.time_ms.mean
-    account = results.optional.step_account
-    ops = results.input_pipeline_analyzer.input_ops["op"]
+    overview = case.overview_page
+    found = case.input_pipeline_analyzer.restarts
+    account = case.optional.step_account
+    ops = case.input_pipeline_analyzer.input_ops["op"]
     loads = any(op.startswith(_LOADER) for op in ops)
     if found is None and not (account is not None and account.has_python) and loads:
         return unknown("no_python_calls")
-    if found is None or not found.is_habit or found.time_ms < thresholds()["act"] * step:
+    if found is None or not found.is_habit:
         return silent("iterators", count=0.0 if found is None else found.per_step)
     is_loader = found.kind == _LOADER
     most = overview.breakdown_ms["input"]
@@ -108,11 +99,9 @@ def restarted_pipeline(results: Results) -> Answer:
     most = max(most, found.time_ms)
     # A call that begins a pipeline prepares more for its one batch: half of such work, or more.
     saving = found.time_ms if is_loader else (found.time_ms + most) / 2
-    return match(
+    return case.match(
         "restarted-loader" if is_loader else "restarted-pipeline",
-        step,
         saving,
-        0.9,
         high_ms=most,
         evidence=(
             Ref("input_pipeline_analyzer", "restarts"),
@@ -135,38 +124,34 @@ def _stages(account: StepAccount | None) -> str | None:
     return ", ".join(list(dict.fromkeys(found))[:_NAMED]) or None
 
 
-def loader_workers(results: Results) -> Answer:
+def loader_workers(case: Case) -> Answer:
     """Fire when the step waits 3 % or more for a loader without workers."""
-    overview, limit = results.overview_page, thresholds()
-    step, waiting = overview.steps.time_ms.mean, overview.breakdown_ms["input"]
+    overview, limit, step = case.overview_page, thresholds(), case.step_ms
+    waiting = overview.breakdown_ms["input"]
     loaders = {
         one.op: one.self_time_ms
-        for one in results.input_pipeline_analyzer.input_ops.records()
+        for one in case.input_pipeline_analyzer.input_ops.records()
         if one.op.startswith(_LOADER)
     }
     if not loaders:
         return unknown("no_loader")
     if names.LONELY_LOADER not in loaders:
         return silent("has_workers")
-    restarts = results.input_pipeline_analyzer.restarts
+    restarts = case.input_pipeline_analyzer.restarts
     if restarts is not None and restarts.is_habit:
         return silent("restarts")
     # Of several loaders this one's share of the wait.
     saving = waiting * loaders[names.LONELY_LOADER] / max(sum(loaders.values()), 1e-9)
-    if saving < limit["act"] * step:
-        return below(saving, step, limit["act"])
-    account = results.optional.step_account
+    account = case.optional.step_account
     maker = _maker(account)
     cores = overview.environment.host_cores
     wanted = max(round(saving / max(step - saving, 1e-9)) + 1, 2)
-    is_pageable = comes_from(results.optional.device_idle) == "pageable"
-    return match(
+    is_pageable = comes_from(case.optional.device_idle) == "pageable"
+    return case.match(
         "loader-workers-pageable" if is_pageable else "loader-workers",
-        step,
         saving,
-        0.9,
         # Two of them, on two cores, make two batches at a time.
-        low_ms=_LEAST_FRAC * min(saving, step - saving / 2),
+        low_ms=limit["most"] * min(saving, step - saving / 2),
         high_ms=saving,
         place=None
         if maker is None
@@ -203,18 +188,18 @@ def _maker(account: StepAccount | None) -> AccountPart | None:
     return most if most is not None and most.step_frac >= thresholds()["act"] else None
 
 
-def python_in_pipeline(results: Results) -> Answer:
+def python_in_pipeline(case: Case) -> Answer:
     """Fire when the step waits 5 % for Python elements, or 30 % for the GIL they hold."""
-    found, limit = tf_data(results), thresholds()
-    maker = maker_of(results.optional.step_account)
+    found, limit = tf_data(case), thresholds()
+    maker = maker_of(case.optional.step_account)
     if not isinstance(found, Facts):
-        return _lock_held(results, maker) or found
+        return _lock_held(case, maker) or found
     facts = found.values
     wait, kind = float(facts["input_wait_ms"]), facts["kind"]
     is_python = float(facts["python_frac"]) >= limit["half"]
     making = _maker_facts(maker)
     if kind == "hand-over" and is_python:
-        python_ms = _python_frac(results) * found.step_ms
+        python_ms = _python_frac(case) * found.step_ms
         if python_ms < limit["lock"] * wait:
             return silent("python_input", python_ms=python_ms, wait_ms=wait)
         saving, high, cause = min(python_ms, wait), wait, "python-holds-lock"
@@ -226,18 +211,17 @@ def python_in_pipeline(results: Results) -> Answer:
         if kind == "python-source":
             cause = "python-batches" if is_whole else "python-generator"
         # The step's own ops gain the core that making batches takes.
-        beside = _core_frac(results, facts) * (found.step_ms - wait)
+        beside = _core_frac(case, facts) * (found.step_ms - wait)
         high = max(wait, saving) + beside
         making |= {"below_ms": high if beside else 0.0}
     else:
         return silent("no_python_input", leaf=facts["leaf"])
     if not saving > 0:
         return silent("no_gain")
-    return match(
+    return case.match(
         cause,
-        found.step_ms,
         saving,
-        0.6,
+        step_ms=found.step_ms,
         high_ms=max(high, saving),
         place=place_of_thread(maker),
         evidence=found.evidence,
@@ -252,9 +236,9 @@ def _maker_facts(maker: RivalRow | None) -> dict[str, float | str | None]:
     return {"making_frac": maker.busy_frac, "maker_call": call}
 
 
-def _core_frac(results: Results, facts: Mapping[str, float | str]) -> float:
+def _core_frac(case: Case, facts: Mapping[str, float | str]) -> float:
     """Return the share of the cores of a step without devices that Python takes; 0 if little."""
-    run = results.overview_page.environment
+    run = case.overview_page.environment
     busy_ms = float(facts["element_us"]) * float(facts["elements_per_batch"]) / 1000
     if run.device_count or not run.host_cores or not busy_ms > 0:
         return 0.0
@@ -262,33 +246,32 @@ def _core_frac(results: Results, facts: Mapping[str, float | str]) -> float:
     return taken if taken >= thresholds()["alarm"] else 0.0
 
 
-def _python_frac(results: Results) -> float:
+def _python_frac(case: Case) -> float:
     """Return the share of the recording in which functions of the pipeline run Python."""
-    ops = results.tf_data_bottleneck_analysis.function_ops.records()
+    ops = case.tf_data_bottleneck_analysis.function_ops.records()
     python_ms = sum(one.self_time_ms for one in ops if one.type in names.PYTHON_OPS)
-    recorded_ms = float(results.overview_page.environment.profile_duration_ms)
+    recorded_ms = float(case.overview_page.environment.profile_duration_ms)
     # Parallel calls wait for each other's lock, so their times may exceed the recording.
     return min(python_ms / recorded_ms, 1.0) if recorded_ms > 0 else 0.0
 
 
-def _lock_held(results: Results, maker: RivalRow | None) -> Finding | None:
+def _lock_held(case: Case, maker: RivalRow | None) -> Answer | None:
     """Return the finding of Python that keeps the loop from dispatching; None without.
 
     The pipeline runs ahead, so nothing waits for a batch; but while its function holds the GIL,
     the loop cannot dispatch, and nothing computes.
     """
-    host = results.optional.host_activity
+    host = case.optional.host_activity
     if host is None or not host.step_time_ms > 0:
         return None
-    step, share = host.step_time_ms, _python_frac(results)
-    saving = min(share * step, host.idle_ms)
-    if saving < thresholds()["lock"] * step:
+    share = _python_frac(case)
+    saving = min(share * host.step_time_ms, host.idle_ms)
+    if saving < thresholds()["lock"] * host.step_time_ms:
         return None
-    return match(
+    return case.match(
         "python-delays-loop",
-        step,
         saving,
-        0.5,
+        step_ms=host.step_time_ms,
         place=place_of_thread(maker),
         evidence=(
             Ref("tf_data_bottleneck_analysis", "function_ops"),
@@ -300,17 +283,17 @@ def _lock_held(results: Results, maker: RivalRow | None) -> Finding | None:
     )
 
 
-def input_takes_cores(results: Results) -> Answer:
+def input_takes_cores(case: Case) -> Answer:
     """Fire when input keeps 0.3 cores and 15 % of the host busy that computes the steps."""
-    overview, limit = results.overview_page, thresholds()
-    step, run = overview.steps.time_ms.mean, overview.environment
+    overview, limit = case.overview_page, thresholds()
+    step, run = case.step_ms, overview.environment
     wait = overview.breakdown_ms["input"]
     if run.device_count:
         return silent("device_computes")
     if wait >= limit["input"] * step:
         return silent("waits_first", wait_frac=wait / step)
     times: dict[str, float] = {}
-    for one in results.tf_data_bottleneck_analysis.function_ops.records():
+    for one in case.tf_data_bottleneck_analysis.function_ops.records():
         if not one.type.endswith("Dataset"):
             times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
     recorded = float(run.profile_duration_ms)
@@ -323,14 +306,10 @@ def input_takes_cores(results: Results) -> Answer:
     if share < limit["alarm"]:
         return silent("input_cores", busy=busy)
     longest = sorted(times, key=lambda op: -times[op])[:_NAMED]
-    return match(
+    return case.match(
         "input-takes-cores",
-        step,
-        _CORES_EXPECTED * share * step,
-        0.6,
-        low_ms=_CORES_LEAST * share * step,
-        high_ms=min(_CORES_MOST * share, 1.0) * step,
-        place=place_of_thread(maker_of(results.optional.step_account)),
+        cost_ms=share * step,
+        place=place_of_thread(maker_of(case.optional.step_account)),
         evidence=(
             Ref("tf_data_bottleneck_analysis", "function_ops", rows=tuple(longest)),
             Ref("trace_viewer", longest[0]),

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from stepscope.advice.catalogue import thresholds
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.steps import is_window
-from stepscope.advice.match import match
-from stepscope.advice.render import below, silent, unknown
-from stepscope.advice.results import Results
+from stepscope.advice.match import Case
+from stepscope.advice.render import silent, unknown
 from stepscope.quantities import size_words
 from stepscope.registry import Answer
-from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.result import Place, Ref, Severity
 from stepscope.schema import names
 
 if TYPE_CHECKING:
@@ -34,11 +33,10 @@ _SCRIPT: Final = "<module>"
 _LINE: Final = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>.+)")
 
 
-def small_batch(results: Results) -> Answer:
+def small_batch(case: Case) -> Answer:
     """Fire when 60 % of the memory is free and fixed costs idle the device 15 % of the step."""
-    overview, idle, limit = results.overview_page, results.device_idle, thresholds()
-    step = overview.steps.time_ms.mean
-    memories = device_memories(results.memory_profile)
+    overview, idle, limit = case.overview_page, case.device_idle, thresholds()
+    memories = device_memories(case.memory_profile)
     if is_window(overview):
         return unknown("window")
     if not memories:
@@ -47,19 +45,15 @@ def small_batch(results: Results) -> Answer:
     if fullest.used_frac >= limit["memory_low"]:
         return silent("room", memory=fullest.name, used_frac=fullest.used_frac)
     sent = float(overview.breakdown_ms["host_to_device"])
-    if sent >= limit["input"] * step:  # the host prepares them before, for as long
-        return silent("sends", cost_frac=sent / step)
+    if sent >= limit["input"] * case.step_ms:  # the host prepares them before, for as long
+        return silent("sends", cost_frac=sent / case.step_ms)
     fixed = min(_idle_ms(idle), _least_ms(overview))
-    if fixed < limit["alarm"] * step:
-        return below(fixed, step, limit["alarm"])
     # As often as the batch fits into the memory, in doublings that leave a tenth free.
     most = limit["nearly"] / fullest.used_frac if fullest.used_frac else 1 << _MOST_DOUBLINGS
     times = 1 << min(max(int(most), 2).bit_length() - 1, _MOST_DOUBLINGS)
-    return match(
+    return case.match(
         "small-batch",
-        step,
         fixed / 2,
-        round(0.5 * overview.steps.confidence, 2),
         cost_ms=fixed,
         high_ms=fixed * (1 - 1 / times),
         evidence=(
@@ -88,19 +82,16 @@ def _least_ms(overview: OverviewPage) -> float:
     return float(np.percentile(spent, 10, method="lower")) if len(spent) else 0.0
 
 
-def memory_near_limit(results: Results) -> Answer:
+def memory_near_limit(case: Case) -> Answer:
     """Fire when a device's memory is 90 % full at its peak."""
-    memories, limit = device_memories(results.memory_profile), thresholds()
+    memories, limit = device_memories(case.memory_profile), thresholds()
     if not memories:
         return unknown("no_capacity")
     fullest = memories[0]
     if fullest.used_frac < limit["nearly"]:
         return silent("room", memory=fullest.subject, used_frac=fullest.used_frac)
-    return match(
+    return case.match(
         "memory-near-limit",
-        0.0,
-        None,
-        0.9,
         severity="high" if fullest.used_frac >= limit["full"] else "medium",
         evidence=(
             Ref(
@@ -124,24 +115,21 @@ def _sizes(holders: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f"{name} {size_words(size)}" for name, size in holders[:_NAMED])
 
 
-def memory_fragmentation(results: Results) -> Answer:
+def memory_fragmentation(case: Case) -> Answer:
     """Fire when a memory 75 % full has its free bytes in pieces of less than half of them."""
-    memories, limit = device_memories(results.memory_profile), thresholds()
+    memories, limit = device_memories(case.memory_profile), thresholds()
     known = [one for one in memories if one.fragmentation_frac is not None]
     if not known:
         return unknown("no_fragmentation")
-    tight = [one for one in known if one.used_frac >= limit["tight"] and one.free_bytes]
+    tight = [one for one in known if one.used_frac >= limit["most"] and one.free_bytes]
     if not tight:
         return silent("room", memory=known[0].subject, used_frac=known[0].used_frac)
     worst = max(tight, key=lambda one: one.fragmentation_frac or 0.0)
     broken = worst.fragmentation_frac or 0.0
     if broken < limit["half"]:
         return silent("fragments", memory=worst.name, fragmentation_frac=broken)
-    return match(
+    return case.match(
         "memory-fragmentation",
-        0.0,
-        None,
-        0.6,
         severity="high" if worst.used_frac >= limit["full"] else "medium",
         evidence=(
             Ref(
@@ -160,9 +148,9 @@ def memory_fragmentation(results: Results) -> Answer:
     )
 
 
-def memory_growth(results: Results) -> Answer:
+def memory_growth(case: Case) -> Answer:
     """Fire when the least use of a memory grows steadily over the steps."""
-    profile, limit = results.memory_profile, thresholds()
+    profile, limit = case.memory_profile, thresholds()
     series = _least_by_step(profile.timeline.to_dict())
     long = {memory: use for memory, use in series.items() if len(use) >= limit["steps"]}
     if not long:
@@ -175,11 +163,8 @@ def memory_growth(results: Results) -> Answer:
         return silent("steady", count=len(use))
     free = next((one.free_bytes for one in profile.memories if one.id == memory), None)
     left = free / rate if free else None
-    return match(
+    return case.match(
         "memory-growth",
-        0.0,
-        None,
-        0.6,
         severity="medium" if left is not None and left < limit["long_run"] else "low",
         evidence=(Ref("memory_profile", "timeline", rows=(memory,)),),
         memory=memory,
@@ -225,18 +210,18 @@ class _Holder:
     lines: Counter[int] = field(default_factory=Counter)
 
 
-def memory_at_peak(results: Results) -> Answer:
+def memory_at_peak(case: Case) -> Answer:
     """Fire for the fullest memory of a device in a recording that has nothing that ran."""
-    account = results.optional.step_account
+    account = case.optional.step_account
     if account is not None and account.step_count:
         return unknown("has_steps")
-    memories = [one for one in results.memory_profile.memories if one.allocations]
+    memories = [one for one in case.memory_profile.memories if one.allocations]
     if not memories:
         return unknown("no_allocator")
-    return _peak_finding(max(memories, key=lambda one: one.peak_bytes))
+    return _peak_finding(case, max(memories, key=lambda one: one.peak_bytes))
 
 
-def _peak_finding(memory: MemorySystem) -> Finding:
+def _peak_finding(case: Case, memory: MemorySystem) -> Answer:
     limit, held = thresholds(), _holders(memory)
     placed = [(who, holder) for who, holder in held if who[1]]
     who, most = placed[0] if placed else held[0]
@@ -251,11 +236,8 @@ def _peak_finding(memory: MemorySystem) -> Finding:
         severity = "high" if used >= limit["full"] else "medium"
     is_out = bool(getattr(memory, "failed_allocations", 0))
     line = max(most.lines, key=most.lines.__getitem__, default=0)
-    return match(
+    return case.match(
         "memory-unseen" if is_unseen else "memory-out" if is_out else "memory-at-peak",
-        0.0,
-        None,
-        1.0,
         severity="high" if is_out else severity,
         place=Place(function=who[1], file=most.file, line=line) if who[1] else None,
         evidence=(

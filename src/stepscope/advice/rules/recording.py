@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.advice.catalogue import thresholds
-from stepscope.advice.match import match
-from stepscope.advice.render import below, silent
-from stepscope.advice.results import Results
+from stepscope.advice.match import Case
+from stepscope.advice.render import silent
 from stepscope.registry import Answer
 from stepscope.result import Ref
 from stepscope.tables.device.driver_calls import is_device_allocation
@@ -17,19 +16,16 @@ from stepscope.tables.recording.completeness import IMPLAUSIBLE_TIMES, NO_DEVICE
 _NAMED: Final = 3
 
 
-def incomplete_profile(results: Results) -> Answer:
+def incomplete_profile(case: Case) -> Answer:
     """Fire when events are missing; above "info" when numbers are void."""
-    overview = results.overview_page
+    overview = case.overview_page
     found = overview.completeness
     if found.verdict == "complete":
         return silent("complete")
     slugs = {one.slug for one in overview.diagnostics}
     is_void = not slugs.isdisjoint((NO_DEVICE_EVENTS, IMPLAUSIBLE_TIMES))
-    return match(
+    return case.match(
         "implausible-times" if IMPLAUSIBLE_TIMES in slugs else "incomplete-profile",
-        0.0,
-        None,
-        1.0,
         severity="low" if found.verdict == "damaged" or is_void else "info",
         evidence=(Ref("overview_page", "completeness"),),
         details=tuple(found.notes),
@@ -39,15 +35,15 @@ def incomplete_profile(results: Results) -> Answer:
     )
 
 
-def start_up(results: Results) -> Answer:
+def start_up(case: Case) -> Answer:
     """Fire when slow calls into the driver cost 10 % of the steps."""
-    idle, limit = results.device_idle, thresholds()
-    step = idle.step_time_ms
+    idle, limit = case.device_idle, thresholds()
+    step = case.step_ms
     calls = list(idle.slow_calls.records())
     # Memory is taken and given back later on, too: that alone does not start a device.
     starting = sum(row.total_ms for row in calls if not is_device_allocation(row.call))
     if starting < limit["part"] * step:
-        return below(starting, step, limit["part"])
+        return case.below(starting, "part")
     spent = min(sum(row.total_ms for row in calls), step)
     capture = next((row for row in calls if row.call == CAPTURE), None)
     is_capture = capture is not None and 2 * capture.total_ms > spent
@@ -57,11 +53,9 @@ def start_up(results: Results) -> Answer:
     recurs = idle.step_count >= limit["few_steps"] and again > limit["half"]
     if recurs and not is_capture:
         return silent("restarting_calls", again_frac=again)
-    return match(
+    return case.match(
         "graph-capture" if is_capture else "start-up",
-        step,
         spent,
-        0.8,
         high_ms=spent,
         evidence=(
             Ref("device_idle", "slow_calls", rows=tuple(row.call for row in calls[:_NAMED])),

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.catalogue import thresholds
-from stepscope.advice.match import match
+from stepscope.advice.match import Case
 from stepscope.advice.render import silent
-from stepscope.advice.results import Results
 from stepscope.quantities import size_words
 from stepscope.registry import Answer
 from stepscope.result import Place, Ref
@@ -37,9 +36,9 @@ _FRAMEWORKS: Final = frozenset(
 )
 
 
-def slow_start(results: Results) -> Iterator[Answer]:
+def slow_start(case: Case) -> Iterator[Answer]:
     """Fire for each cause whose parts have a tenth of the start, and a second."""
-    found, limit = results.startup, thresholds()
+    found, limit = case.startup, thresholds()
     least = max(limit["start"] * found.start_ms, limit["start_ms"])
     groups: dict[tuple[str, str], list[PartRow]] = {}
     for part in found.parts.records():
@@ -58,11 +57,8 @@ def slow_start(results: Results) -> Iterator[Answer]:
         parts, cost = groups[cause, name], costs[cause, name]
         largest, size = parts[0], sum(part.read_bytes for part in parts if part.read_bytes > 0)
         wait = sum(part.wait_ms for part in parts)
-        yield match(
+        yield case.match(
             cause,
-            0.0,
-            None,
-            0.8,
             cost_ms=cost,
             severity="medium" if cost >= limit["long_start_ms"] else "low",
             place=_place(largest.place),

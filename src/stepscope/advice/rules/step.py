@@ -12,7 +12,6 @@ from stepscope.advice.conditions import first_failure
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched
 from stepscope.advice.evidence.savings import (
     saving_of,
-    untraced,
     without_saving,
 )
 from stepscope.advice.evidence.steps import is_the_recorders
@@ -25,9 +24,8 @@ from stepscope.advice.evidence.threads import (
     waits_for_others,
     waits_for_requests,
 )
-from stepscope.advice.match import match
-from stepscope.advice.render import below, brief_place, listed, phrase, silent, unknown
-from stepscope.advice.results import Results
+from stepscope.advice.match import Case
+from stepscope.advice.render import brief_place, listed, phrase, silent, unknown
 from stepscope.quantities import share_words
 from stepscope.registry import Answer, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
@@ -64,9 +62,9 @@ _UNLIKELY: Final = 0.1
 # ---------------------------------------------------------------------------- the largest parts
 
 
-def largest_part(results: Results) -> Iterator[Answer]:
+def largest_part(case: Case) -> Iterator[Answer]:
     """Fire for parts with 10 % of the step: the three most worth a change, and the largest."""
-    account = results.step_account
+    account = case.step_account
     if is_the_recorders(account):
         yield unknown("recorders")
         return
@@ -77,17 +75,16 @@ def largest_part(results: Results) -> Iterator[Answer]:
     known = 1 - nothing if account.is_window else 1.0
     shown = [part for part in parts if _is_shown(part, known)]
     if not shown:
-        yield below(max((part.time_ms for part in parts), default=0.0), account.step_time_ms,
-                    thresholds()["part"])  # fmt: skip
+        yield case.below(max((part.time_ms for part in parts), default=0.0), "part")
         return
-    framework = _framework(results)
-    judged = [(part, _cause(part, results, framework, runtime)) for part in shown]
+    framework = _framework(case)
+    judged = [(part, _cause(part, case, framework, runtime)) for part in shown]
     judged.sort(key=lambda pair: -_worth(pair[0], pair[1][0], account) * pair[0].time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for rank, (part, (cause, facts)) in enumerate(judged):
         if rank < _NAMED or part is largest:
-            found = _finding(part, account, cause, facts)
-            yield replace(found, evidence=(*found.evidence, *_evidence(part, results)))
+            found = _finding(part, case, cause, facts)
+            yield replace(found, evidence=(*found.evidence, *_evidence(part, case)))
 
 
 def _is_shown(part: AccountPart, known: float) -> bool:
@@ -118,8 +115,8 @@ def _with_runtime(parts: list[AccountPart], step_ms: float) -> float:
     return around / whole if whole else 0.0
 
 
-def _framework(results: Results) -> str:
-    overview = results.optional.overview_page
+def _framework(case: Case) -> str:
+    overview = case.optional.overview_page
     return "" if overview is None else key_of(overview.environment.framework)
 
 
@@ -127,9 +124,9 @@ Facts = dict[str, float | str | None]
 
 
 def _cause(
-    part: AccountPart, results: Results, framework: str, runtime: float
+    part: AccountPart, case: Case, framework: str, runtime: float
 ) -> tuple[CauseEntry, Facts]:
-    facts = part_facts(part, results, framework, runtime)
+    facts = part_facts(part, case, framework, runtime)
     of_parts = (cause for cause in causes().values() if cause.facts == "part")
     return next(one for one in of_parts if first_failure(one.when, facts) is None), facts
 
@@ -137,17 +134,17 @@ def _cause(
 _FLOAT16: Final = ("f16", "float16")
 
 
-def part_facts(part: AccountPart, results: Results, framework: str, runtime: float = 0.0) -> Facts:
+def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0.0) -> Facts:
     """Return the facts that conditions and texts of a part's cause read.
 
     Args:
         part: A row of the account.
-        results: Has the account.
+        case: Has the account.
         framework: Key of the recorded framework.
         runtime: Time of the runtime around ops, for each ms of these.
     """
-    account, host = results.step_account, results.optional.host_activity
-    overview = results.optional.overview_page
+    account, host = case.step_account, case.optional.host_activity
+    overview = case.optional.overview_page
     serves = overview is not None and overview.environment.task_type == "Inference"
     call = part.text("first") if part.text("first_kind") in ("library", "framework") else ""
     is_call = bool(call) and part.number("first_frac") >= thresholds()["half"]
@@ -296,18 +293,14 @@ def _severity(
     return "info" if cause.severity == "large" and loss != "high" else loss
 
 
-def _finding(part: AccountPart, account: StepAccount, cause: CauseEntry, facts: Facts) -> Finding:
-    step, effect = account.step_time_ms, effects()[cause.effect]
+def _finding(part: AccountPart, case: Case, cause: CauseEntry, facts: Facts) -> Finding:
+    account, effect = case.step_account, effects()[cause.effect]
     saving = saving_of(account, part, effect, cause.expected)
-    saving = untraced(account, part, saving)
     # Without steps it is unknown what of the rest belongs to the part and would go with it.
-    most = max(part.time_ms, saving.expected_ms) if account.is_window else step
-    is_sure = account.step_count > 1
-    found = match(
+    most = max(part.time_ms, saving.expected_ms) if account.is_window else case.step_ms
+    found = case.match(
         cause.id,
-        step,
         saving.expected_ms,
-        cause.confidence if is_sure else min(cause.confidence, _OF_ONE_STEP),
         cost_ms=part.number(_OWN_MS) if _OWN_MS in part.facts else part.time_ms,
         low_ms=saving.low_ms,
         high_ms=min(saving.high_ms, most),
@@ -335,8 +328,8 @@ def _finding(part: AccountPart, account: StepAccount, cause: CauseEntry, facts: 
 
 
 _IDLE_SERVICE: Final = "part-idle-service"
-# How sure a part of a single step can be, and a share that is all of the step.
-_OF_ONE_STEP, _ALL = 0.6, 0.99
+# A share that is all of the step.
+_ALL: Final = 0.99
 
 
 def _place(part: AccountPart) -> Place:
@@ -369,10 +362,10 @@ def _detail(role: str, name: str, at: ShareRow | RivalRow, frac: float) -> str:
     return " ".join(filter(None, (f"{role}:", name, site, share_words(frac))))
 
 
-def _evidence(part: AccountPart, results: Results) -> Iterator[Ref]:
+def _evidence(part: AccountPart, case: Case) -> Iterator[Ref]:
     # A copy that an op makes and the copies of a device have one name.
     yield Ref("step_account", f"kind={part.kind}", rows=(part.name,) if part.name else ())
-    ops, kernels = results.optional.framework_op_stats, results.optional.kernel_stats
+    ops, kernels = case.optional.framework_op_stats, case.optional.kernel_stats
     if part.kind == "op" and part.op:
         if ops is not None and part.op in ops.ops["operation"]:
             yield Ref("framework_op_stats", "self_time_us", rows=(part.op,))
@@ -388,24 +381,22 @@ def _evidence(part: AccountPart, results: Results) -> Iterator[Ref]:
 # ---------------------------------------------------------------------------- growth
 
 
-def growing_steps(results: Results) -> Answer:
+def growing_steps(case: Case) -> Answer:
     """Fire when every one of at least four steps runs more ops than the one before."""
-    account, grows = results.step_account, results.step_account.growth
+    account, grows = case.step_account, case.step_account.growth
     if account.step_count <= thresholds()["few_steps"] or not account.has_events:
         return unknown("few_steps_with_ops")
     if grows is None:
         return silent("no_growth")
-    step = account.step_time_ms
+    step = case.step_ms
     each = (grows.last_ops - grows.first_ops) / (account.step_count - 1)
     # It grew before the recording began as well, up to all but the steady rest.
     low = step * (1 - grows.first_ops / grows.mean_ops)
     high = step * (1 - (grows.first_ops % each) / grows.mean_ops)
     owner = next((one for one in account.owners.records() if one.name == grows.op), None)
-    return match(
+    return case.match(
         "growing-steps",
-        step,
         (low + high) / 2,
-        0.85,
         low_ms=low,
         high_ms=high,
         place=None
@@ -423,37 +414,29 @@ def growing_steps(results: Results) -> Answer:
 
 # What JAX puts into the names of what it computes again.
 _AGAIN: Final = "rematted_computation"
-# Kept values are written once and read once more: a part of the time comes back as memory traffic.
-_RECOMPUTED: Final = (0.3, 0.7)
 # What a model is made of is likely to be needed; this is needed only for its memory.
 _RECOMPUTED_WORTH: Final = 0.8
 
 
-def recomputed_activations(results: Results) -> Answer:
+def recomputed_activations(case: Case) -> Answer:
     """Fire when ops that are computed again for the backward pass take 5 % of the step."""
-    account, host = results.step_account, results.optional.host_activity
-    step = account.step_time_ms
+    account, host = case.step_account, case.optional.host_activity
     ops = [one for one in account.owners.records() if one.kind == "op"]
     again = [one for one in ops if _AGAIN in one.name]
     of_torch = None if host is None else host.recomputed
     if of_torch is None and not any("jit(" in one.name or "aten/" in one.name for one in ops):
         return unknown("no_recomputed_names")
     spent = sum(one.time_ms for one in again) if of_torch is None else of_torch.ms
-    if spent < thresholds()["some"] * step:
-        return below(spent, step, thresholds()["some"])
+    if spent < thresholds()["some"] * case.step_ms:
+        return case.below(spent)
     first = of_torch.first if of_torch else max(again, key=lambda one: one.time_ms).name
     # The runtime's work around ops goes with them.
     around = sum(one.time_ms for one in account.owners.records() if one.kind == "runtime")
     whole = sum(one.time_ms for one in ops)
     high = spent * (1 + around / whole if whole else 1)
-    low, saving = (share * spent for share in _RECOMPUTED)
-    found = match(
+    found = case.match(
         "recomputed-activations",
-        step,
-        saving,
-        0.6,
         cost_ms=spent,
-        low_ms=low,
         high_ms=high,
         severity="info",
         place=_recomputed_place(account, again),

@@ -11,11 +11,10 @@ import numpy as np
 from stepscope.advice.catalogue import texts, thresholds
 from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
 from stepscope.advice.evidence.processor_waits import ProcessorWaits, processor_waits
-from stepscope.advice.match import match
+from stepscope.advice.match import Case
 from stepscope.advice.render import below, phrase, silent, unknown
-from stepscope.advice.results import Results
 from stepscope.registry import Answer, Silence, Unknown
-from stepscope.result import Finding, Place, Ref
+from stepscope.result import Place, Ref
 
 if TYPE_CHECKING:
     from stepscope.analysis.collectives import GroupRow
@@ -29,32 +28,27 @@ _LINK, _UNEQUAL, _STAGE = "network", "unequal", "stage"
 # Findings of one rule about as many suspects at most; the page has all.
 _SUSPECTS: Final = 3
 # How sure a suspect is, by how often it was late; of few steps nobody is sure.
-_CONFIDENCE: Final = {"persistent": 0.85, "episodic": 0.65, "once": 0.4}
-_UNSURE: Final = 0.4
+_SURE: Final = {"persistent": 1.0, "episodic": 0.75, "once": 0.5}
 
 
-def collective_bound(results: Results) -> Answer:
+def collective_bound(case: Case) -> Answer:
     """Fire when exposed transfers cost 3 % of the step and little work could hide them."""
-    overview, limit = results.overview_page, thresholds()
-    time = collective_time(results.pod_viewer)
-    step = overview.steps.time_ms.mean
-    if (quiet := _no_transfers(time, step)) is not None:
-        return quiet
+    limit, time = thresholds(), collective_time(case.pod_viewer)
+    if time.transfer_ms == 0:
+        return silent("no_collective")
     if time.transfer_ms <= time.work_ms:
         return silent("can_hide", transfer_ms=time.transfer_ms, work_ms=time.work_ms)
     is_short = time.transfer_us < limit["dispatch_us"]
     is_small = time.is_matched and time.per_step >= limit["many_calls"] and is_short
-    return match(
+    return case.match(
         "collective-bound-small" if is_small else "collective-bound",
-        step,
         min(time.transfer_ms / 2, time.exposed_ms),  # 16 bits are half the bytes
-        round(0.7 * time.confidence * overview.steps.confidence, 2),
+        sure=time.confidence,
         cost_ms=time.exposed_ms,
         high_ms=time.exposed_ms,
         evidence=_transfer_evidence(time),
         transfer_ms=time.transfer_ms,
         exposed_ms=time.exposed_ms,
-        exposed_frac=time.exposed_ms / step,
         work_ms=time.work_ms,
         collectives_per_step=time.per_step,
         mean_transfer_us=time.transfer_us,
@@ -62,39 +56,24 @@ def collective_bound(results: Results) -> Answer:
     )
 
 
-def exposed_collectives(results: Results) -> Answer:
+def exposed_collectives(case: Case) -> Answer:
     """Fire when transfers that work could hide cost 3 % of the step or more."""
-    overview = results.overview_page
-    time = collective_time(results.pod_viewer)
-    step = overview.steps.time_ms.mean
-    if (quiet := _no_transfers(time, step)) is not None:
-        return quiet
+    time = collective_time(case.pod_viewer)
+    if time.transfer_ms == 0:
+        return silent("no_collective")
     if time.transfer_ms > time.work_ms:
         return silent("little_work")
-    return match(
+    return case.match(
         "exposed-collectives",
-        step,
-        0.8 * time.exposed_ms,  # the last bucket has nothing left to hide behind
-        round(0.6 * time.confidence * overview.steps.confidence, 2),
+        sure=time.confidence,
         cost_ms=time.exposed_ms,
-        high_ms=time.exposed_ms,
         evidence=_transfer_evidence(time),
         exposed_ms=time.exposed_ms,
-        exposed_frac=time.exposed_ms / step,
         hidden_ms=time.hidden_ms,
         transfer_ms=time.transfer_ms,
         work_ms=time.work_ms,
         hidden_frac=time.hidden_ms / time.transfer_ms,
     )
-
-
-def _no_transfers(time: CollectiveTime, step: float) -> Silence | Unknown | None:
-    act = thresholds()["act"]
-    if not step > 0:
-        return unknown("no_steps")
-    if time.transfer_ms == 0:
-        return silent("no_collective")
-    return below(time.exposed_ms, step, act) if time.exposed_ms < act * step else None
 
 
 def _transfer_evidence(time: CollectiveTime) -> tuple[Ref, ...]:
@@ -106,19 +85,17 @@ def _transfer_evidence(time: CollectiveTime) -> tuple[Ref, ...]:
 
 
 _REDUCES: Final = re.compile(r"all_?reduce|reduce_?scatter")
-# Messages from which the rate of the links is known, in bytes; and a process waits for longer.
-_LARGE_BYTES, _SHORT_MS = 8 << 20, 5.0
 
 
-def gradient_buckets(results: Results) -> Answer:
+def gradient_buckets(case: Case) -> Answer:
     """Fire when 20 reductions of less than 1 MiB cost 3 % of the step with nothing beside them."""
-    overview, limit = results.overview_page, thresholds()
-    step, steps = overview.steps.time_ms.mean, max(len(overview.step_table), 1)
-    exchanges = results.optional.collectives
+    overview, limit = case.overview_page, thresholds()
+    steps = max(len(overview.step_table), 1)
+    exchanges = case.optional.collectives
     groups = () if exchanges is None else exchanges.groups.records()
     rows = [one for one in groups if _REDUCES.search(one.collective.lower())]
     if not any(one.message_bytes > 0 for one in rows):
-        return _between_processes(results, steps)
+        return _between_processes(case, steps)
     small = [one for one in rows if 0 < one.message_bytes < limit["small_message"]]
     count, exposed = (_per_step(small, name, steps) for name in ("count", "exposed_ms"))
     if count < limit["small_messages"]:
@@ -127,17 +104,16 @@ def gradient_buckets(results: Results) -> Answer:
     buckets = max(carried / limit["bucket"], 1.0)
     # Together they take as long as so few of the same latency, and their bytes at the rate of
     # large messages; where the recording has none, half of the time is a guess.
-    large = [one.algorithm_gbps for one in rows if one.message_bytes >= _LARGE_BYTES]
+    large = [one.algorithm_gbps for one in rows if one.message_bytes >= limit["bucket"]]
     best = max((rate for rate in large if rate > 0), default=0.0)
     most = exposed * (1 - buckets / count)
     saving = most - carried / best / 1e6 if best else most / 2
-    if saving < limit["act"] * step:
-        return below(exposed, step, limit["act"])
-    return match(
+    if saving < limit["act"] * case.step_ms:
+        return case.below(exposed)
+    return case.match(
         "gradient-buckets",
-        step,
         saving,
-        0.7 if best else 0.5,
+        sure=1.0 if best else limit["most"],
         cost_ms=exposed,
         high_ms=most,
         evidence=(Ref("collectives", "groups", rows=tuple({one.collective for one in small})),),
@@ -148,11 +124,11 @@ def gradient_buckets(results: Results) -> Answer:
     )
 
 
-def _between_processes(results: Results, steps: int) -> Answer:
+def _between_processes(case: Case, steps: int) -> Answer:
     """Return exchanges of processors, whose sizes nobody notes: many short ones in a row."""
     limit, nothing = thresholds(), unknown("no_sizes")
-    account, pod = results.optional.step_account, results.optional.pod_viewer
-    ops = results.optional.framework_op_stats
+    account, pod = case.optional.step_account, case.optional.pod_viewer
+    ops = case.optional.framework_op_stats
     if account is None or account.has_device or ops is None:
         return nothing
     # The process group's own call, and the one of the library that it makes.
@@ -164,17 +140,12 @@ def _between_processes(results: Results, steps: int) -> Answer:
     names = (one.name.lower() for one in account.owners.records() if one.kind == "collective")
     if part is None or not any(map(_REDUCES.search, names)):
         return nothing
-    step = account.step_time_ms
-    if count < limit["small_messages"] or part.time_ms > _SHORT_MS * count:
+    if count < limit["small_messages"] or part.time_ms > limit["short_message_ms"] * count:
         return silent("few_reductions", count=count)
-    if part.time_ms / 2 < limit["act"] * step:
-        return below(part.time_ms, step, limit["act"])
     has_place = part.function and part.line
-    return match(
+    return case.match(
         "gradient-buckets",
-        step,
         part.time_ms / 2,
-        0.6,
         cost_ms=part.time_ms,
         high_ms=part.time_ms,
         place=Place(part.function, part.file, part.line or 0, part.caller) if has_place else None,
@@ -192,20 +163,19 @@ def _per_step(rows: list[GroupRow], name: str, steps: int) -> float:
 # ---------------------------------------------------------------------------- shares of work
 
 
-def unbalanced_devices(results: Results) -> Answer:
+def unbalanced_devices(case: Case) -> Answer:
     """Fire when equal shares would shorten the busiest device's work by 5 % of the step."""
-    overview, pod, limit = results.overview_page, results.pod_viewer, thresholds()
-    step = overview.steps.time_ms.mean
+    overview, pod, limit = case.overview_page, case.pod_viewer, thresholds()
     work = np.asarray(pod.workers["device_work_ms"], dtype=np.float64)
     if len(work) < 2 or not work.max(initial=0.0) > 0:
         many = overview.environment.device_count
         return unknown("one_of_devices", count=many) if many > 1 else silent("one_device")
     excess = float(work.max() - work.mean())
-    if excess < limit["some"] * step:
-        return below(excess, step, limit["some"])
+    if excess < limit["some"] * case.step_ms:
+        return case.below(excess)
     if overview.steps.count < limit["few_steps"]:
         return unknown("few_counted", count=overview.steps.count)
-    kernels = results.optional.kernel_stats
+    kernels = case.optional.kernel_stats
     by_device = [] if kernels is None else list(kernels.by_device.records())
     counts = _by_worker({(row.host, row.device): row.occurrences for row in by_device}, pod)
     # A device whose kernels are in the recording but in no step was not idle: its clock is off.
@@ -216,11 +186,9 @@ def unbalanced_devices(results: Results) -> Answer:
     if not unused and (more is None or more < limit["part"]):
         return silent("unequal_unknown" if more is None else "equal_kernels")
     worker = list(pod.workers.records())[busiest]
-    return match(
+    return case.match(
         "unused-devices" if unused else "unbalanced-devices",
-        step,
         excess,
-        round((0.5 if unused else 0.7) * overview.steps.confidence, 2),
         evidence=(
             Ref("pod_viewer", "workers.device_work_ms", rows=(worker.device,)),
             Ref("kernel_stats", "by_device"),
@@ -262,35 +230,35 @@ def _more_kernels(counts: np.ndarray[Any, Any] | None, busiest: int) -> float | 
 # ---------------------------------------------------------------------------- suspects of a pod
 
 
-def slow_link(results: Results) -> Answer | Iterator[Answer]:
+def slow_link(case: Case) -> Answer | Iterator[Answer]:
     """Fire when slow transfers through one set of links cost 3 % of the step or more."""
-    found = [row for row in _costly(results.pod) if row.cause == _LINK]
-    return _suspected("slow-link", results.pod, found) if found else silent("no_link")
+    found = [row for row in _costly(case.pod) if row.cause == _LINK]
+    return _suspected("slow-link", case, found) if found else silent("no_link")
 
 
-def unequal_stages(results: Results) -> Answer | Iterator[Answer]:
+def unequal_stages(case: Case) -> Answer | Iterator[Answer]:
     """Fire when a stage's larger share costs 3 % of the step or more."""
-    found = [row for row in _costly(results.pod) if (row.cause, row.kind) == (_UNEQUAL, _STAGE)]
+    found = [row for row in _costly(case.pod) if (row.cause, row.kind) == (_UNEQUAL, _STAGE)]
     if not found:
         return silent("no_stage_excess")
-    return _suspected("unequal-stages", results.pod, found)
+    return _suspected("unequal-stages", case, found)
 
 
-def straggler(results: Results) -> Answer | Iterator[Answer]:
+def straggler(case: Case) -> Answer | Iterator[Answer]:
     """Fire when one worker costs the others 3 % of the step or more."""
-    pod, workers = results.optional.pod, results.optional.pod_viewer
+    pod, workers = case.optional.pod, case.optional.pod_viewer
     suspects = _costly(pod)
     own = [
         row
         for row in suspects
         if row.cause != _LINK and (row.cause, row.kind) != (_UNEQUAL, _STAGE)
     ]
-    if pod is not None and own:
-        return _suspected("straggler", pod, own)
+    if own:
+        return _suspected("straggler", case, own)
     if suspects:
         return silent("other_suspect")
     if workers is not None:
-        return _last_worker(workers, results)
+        return _last_worker(workers, case)
     return unknown("no_steps") if pod is None else silent("no_suspect", count=pod.devices_found)
 
 
@@ -300,22 +268,22 @@ def _costly(pod: Pod | None) -> list[SuspectRow]:
     return [row for row in rows if row.cost_frac >= thresholds()["act"]]
 
 
-def _suspected(cause: str, pod: Pod, suspects: list[SuspectRow]) -> Iterator[Answer]:
+def _suspected(cause: str, case: Case, suspects: list[SuspectRow]) -> Iterator[Answer]:
     """Yield what all recordings together say of the foremost suspects.
 
     What one saves alone is expected, but where others are slow with it: they hide it until they
     are fixed as well. Then its cost is expected, and the saving alone is the least.
     """
-    advice, limit = texts("advice"), thresholds()
+    advice, limit, pod = texts("advice"), thresholds(), case.pod
     for row in suspects[:_SUSPECTS]:
         alone = max(row.saving_ms, 0.0)
         is_hidden = alone < row.cost_ms / 2
         is_sure = pod.counted_steps >= limit["few_steps"]
-        yield match(
+        yield case.match(
             cause,
-            pod.step_ms,
             row.cost_ms if is_hidden else alone,
-            _CONFIDENCE[row.pattern] if is_sure else _UNSURE,
+            sure=_SURE[row.pattern] if is_sure else limit["half"],
+            step_ms=pod.step_ms,
             cost_ms=row.cost_ms,
             low_ms=alone if is_hidden else None,
             high_ms=max(row.cost_ms, alone),
@@ -333,23 +301,23 @@ def _suspected(cause: str, pod: Pod, suspects: list[SuspectRow]) -> Iterator[Ans
         )
 
 
-def _last_worker(workers: PodViewer, results: Results) -> Answer:
+def _last_worker(workers: PodViewer, case: Case) -> Answer:
     """Return who arrives last, of workers however few."""
-    step, act = workers.step_time_ms, thresholds()["act"]
+    step = workers.step_time_ms
     if not step > 0:
         return unknown("no_steps")
     if len(workers.workers) < 2:
-        return _alone(collective_time(workers), results.optional.overview_page)
+        return _alone(collective_time(workers), case.optional.overview_page)
     if (apart := processor_waits(workers)) is not None:
-        return _last_processor(apart, step)
+        return _last_processor(apart, case, step)
     found, advice = workers.straggler, texts("advice")
-    if found is None or found.caused_wait_ms < act * step:
-        return below(0.0 if found is None else found.caused_wait_ms, step, act)
-    return match(
+    if found is None:
+        return below(0.0, step, thresholds()["act"])
+    return case.match(
         "straggler",
-        step,
         found.caused_wait_ms,
-        _UNSURE if found.last_frac is None else 0.8,
+        step_ms=step,
+        sure=thresholds()["half"] if found.last_frac is None else 1.0,
         evidence=(Ref("pod_viewer", "workers.caused_wait_ms", rows=(found.device or found.host,)),),
         details=(found.message,),
         caused_wait_ms=found.caused_wait_ms,
@@ -358,22 +326,18 @@ def _last_worker(workers: PodViewer, results: Results) -> Answer:
         cause_ms=found.cause_ms,
         last_frac=found.last_frac,
         advice=advice.get(found.cause, advice["compare"]),
-        cost_ms=found.caused_wait_ms,
     )
 
 
-def _last_processor(found: ProcessorWaits, step: float) -> Finding | Silence:
+def _last_processor(found: ProcessorWaits, case: Case, step: float) -> Answer:
     """Return who comes last to collectives of processors, of workers however few."""
     limit = thresholds()
-    is_costly = found.waited_ms >= limit["act"] * step and found.caused_ms >= limit["act"] * step
-    if not is_costly or found.last_frac < limit["most"]:
+    if found.waited_ms < limit["act"] * step or found.last_frac < limit["most"]:
         return silent("no_last", cost_frac=found.waited_ms / step)
-    return match(
+    return case.match(
         "straggler",
-        step,
         found.caused_ms,
-        0.6,
-        cost_ms=found.caused_ms,
+        step_ms=step,
         evidence=(Ref("pod_viewer", "pod.collective_transfer_ms"),),
         worker=found.last,
         caused_wait_ms=found.caused_ms,
@@ -392,25 +356,22 @@ def _alone(time: CollectiveTime, overview: OverviewPage | None) -> Silence | Unk
     return silent("one_worker") if time.transfer_ms == 0 else unknown("one_worker")
 
 
-def worker_skew(results: Results) -> Answer:
+def worker_skew(case: Case) -> Answer:
     """Fire when workers wait 3 % of the step for others and no single one is to blame."""
-    pod, limit = results.pod_viewer, thresholds()
-    step, time = pod.step_time_ms, collective_time(pod)
+    pod, limit = case.pod_viewer, thresholds()
+    time = collective_time(pod)
     if time.on_host and time.transfer_ms > 0:
         return unknown("processors")
     if not time.is_matched:
         return silent("no_matched")
-    if time.waited_ms < limit["act"] * step:
-        return below(time.waited_ms, step, limit["act"])
     late = pod.straggler
     if late is not None and late.caused_wait_ms >= limit["half"] * time.waited_ms:
         return silent("a_straggler")
     most = max(float(value) for value in pod.workers["waited_ms"])
-    return match(
+    return case.match(
         "worker-skew",
-        step,
         time.waited_ms,
-        0.3 if len(pod.step_nums) < limit["few_steps"] else 0.6,
+        sure=limit["half"] if len(pod.step_nums) < limit["few_steps"] else 1.0,
         high_ms=most,
         evidence=(
             Ref("pod_viewer", "workers.waited_ms"),
@@ -422,18 +383,15 @@ def worker_skew(results: Results) -> Answer:
     )
 
 
-def hung_collective(results: Results) -> Answer:
+def hung_collective(case: Case) -> Answer:
     """Fire when a rank is missing, calls something else, or is nearly always last."""
-    found = results.hung_collectives
+    found = case.hung_collectives
     stuck = [*found.stuck.records()]
     late = _late_rank(found)
     if found.is_stuck:
         differs = [one for one in stuck if one.differing]
-        return match(
+        return case.match(
             "hung-collective" if len(differs) < len(stuck) else "different-collectives",
-            0.0,
-            None,
-            0.9,
             severity="high",
             evidence=(Ref("hung_collectives", "stuck.missing"),),
             headline=found.headline,
@@ -443,11 +401,8 @@ def hung_collective(results: Results) -> Answer:
             behind=sum(one.behind for one in stuck),
         )
     elif late is not None:
-        return match(
+        return case.match(
             "late-rank",
-            0.0,
-            None,
-            0.4,
             severity="medium",
             evidence=(Ref("hung_collectives", "ranks.late_ms", rows=(late.rank,)),),
             headline=found.headline,
