@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from stepscope.advice.catalogue import causes, effects
-from stepscope.tables.parts.shares import COPIES_ARGUMENT, ON_EACH_DEVICE
+from stepscope.analysis.step_account import ShareRow
+from stepscope.result import Table
+from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE
 from tests.unit.advice.test_largest_part import account, first, op, part
 
 
@@ -105,3 +108,22 @@ def test_who_holds_the_lock_is_the_place_of_a_wait() -> None:
 def test_compilation_in_the_first_of_several_steps_is_no_alarm() -> None:
     row = part(kind="compile", function="", first_step_frac=0.9)
     assert first(account(row)).severity == "info"
+
+
+@pytest.mark.parametrize(
+    ("most", "share", "cause"),
+    [
+        ("jit(step)/while/body/pure_callback", 0.85, "part-callback"),
+        ("jit(step)/while/body/io_callback", 0.85, "part-callback"),
+        ("jit(step)/while/body/pure_callback", 0.2, "part-graph-loop"),
+        ("jit(step)/while/body/add", 0.85, "part-graph-loop"),
+    ],
+)
+def test_a_loop_that_mostly_calls_python_has_a_remedy_of_its_own(
+    most: str, share: float, cause: str
+) -> None:
+    """Neither vmap nor a scan spares the calls of the interpreter."""
+    row = {"part": 0, "role": MADE, "name": most, "share_frac": share}
+    nothing = {"function": "", "file": "", "line": None, "op": ""}
+    shares = Table(ShareRow, {name: [value] for name, value in (nothing | row).items()})
+    assert first(replace(account(op("while", 5.0)), shares=shares)).cause == cause

@@ -156,6 +156,7 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
         "op": part.op,
         "data_type": part.text("data_type") or "-",
         "made": _largest_shares(part),
+        "most_family": _most_family(part),
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
         "meanwhile": phrase("meanwhile") if _has_ops(account, overview) else None,
         "within": part.within,
@@ -202,6 +203,14 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
 _TWICE: Final = 1.5
 # As many characters of what a part is made of fit into a line.
 _MADE_LENGTH: Final = 64
+
+
+def _most_family(part: AccountPart) -> str:
+    """Return the family of the op that a part is mostly made of; "" where none is known."""
+    half = thresholds()["half"]
+    most = (one.name for one in part.shares if one.role == MADE and one.share_frac >= half)
+    family = family_of(next(most, ""))
+    return "" if family is None else family.id
 
 
 def _largest_shares(part: AccountPart) -> str:
