@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import Annotated
 
 import pytest
 
-from stepscope.result import Table
+from stepscope.result import Column, Row, Table
 from stepscope.surfaces.cli.pages.page import Page, terminal_height, terminal_width, use_colour
 from stepscope.surfaces.format import width
 from tests.profiles import HOSTILE_NAMES
@@ -127,3 +128,28 @@ def test_text_wraps_under_its_lead() -> None:
     lines = printed(page).splitlines()
     assert lines[0].startswith("  → one") and lines[1].startswith("    ")
     assert max(map(len, lines)) <= 30
+
+
+class Side(Row):
+    """An op on one side."""
+
+    operation: Annotated[str, Column("Operation", kind="name")]
+    kind: Annotated[str, Column("Kind", kind="category")]
+    where: Annotated[str, Column("Where", kind="category")]
+    self_us: Annotated[float, Column("Self", unit="µs", kind="time", sort="desc")]
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_column_that_alone_tells_rows_apart_stays(columns: int) -> None:
+    columns_of_rows = {
+        "operation": ["line not recorded"] * 2,
+        "kind": ["a kind of work that both have"] * 2,
+        "where": ["Host", "Device"],
+        "self_us": [2.0, 1.0],
+    }
+    page = Page(columns)
+    page.table(Table(Side, columns_of_rows), None)
+    head, host, device = printed(page).splitlines()[:3]
+    assert "Where" in head and "Host" in host and "Device" in device
+    assert "Self (µs)" in head
+    assert ("Kind" in head) == (columns == 80)

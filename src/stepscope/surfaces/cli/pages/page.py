@@ -187,6 +187,8 @@ class Page:
         left = {name: schema[name][1].kind in _TEXTS for name in names}
         widths = {name: max([width(heads[name]), *map(width, texts[name])]) for name in names}
         wanted = _wanted(names, {name: schema[name][1] for name in names}) if not keep else {*keep}
+        if self.width is not None:
+            wanted |= _telling_apart({n: texts[n] for n in names if left[n]}, wanted)
         kept = _fit(names, widths, left, wanted, None if self.width is None else self.width - 2)
         self.line(
             "  ",
@@ -278,6 +280,23 @@ def _wanted(names: list[str], columns: Mapping[str, Column]) -> set[str]:
             chosen += sorted(own, key=lambda n: not n.startswith(_OF_THE_ROW))[:1]
     chosen += [n for n in numbers if n not in chosen]
     return {*filter(None, [title]), *chosen[:_NUMBERS]}
+
+
+def _telling_apart(texts: Mapping[str, list[str]], wanted: set[str]) -> set[str]:
+    """The columns of text without which rows that differ in one of them would read the same."""
+    added: set[str] = set()
+
+    def distinct(*more: str) -> int:
+        return len(
+            set(zip(*(texts[n] for n in texts if n in {*wanted, *added, *more}), strict=True))
+        )
+
+    while others := [n for n in texts if n not in wanted | added]:
+        best = max(others, key=lambda n: (distinct(n), -max(map(width, texts[n]), default=0)))
+        if distinct(best) <= max(distinct(), 1):
+            break
+        added.add(best)
+    return added
 
 
 def _fit(
