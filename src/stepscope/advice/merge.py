@@ -22,6 +22,7 @@ _OPS = "framework_op_stats"
 # A rule says more than a part if it accounts for more than this many times its time.
 _MORE = 1.01
 _ONE_BY_ONE = "eager-execution"
+_WAITS = "idle-host-waits"
 # A loop with this share of what dispatching op by op costs is what that finding is about.
 _LOOP_FRAC = 0.6
 
@@ -75,6 +76,8 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
         return False
     if _is_input(part) and _INPUT in facts.parts:  # one of several, of which the first has a place
         return (one.saving_high_ms or 0.0) >= SAME_FRAC * time
+    if one.cause == _WAITS:  # one wait, for the device and the host
+        return kind == "wait" and (one.saving_ms or 0.0) >= SAME_FRAC * time
     if kind not in facts.parts or not _is_at(one, part):
         return False
     if kind == "op" and one.rule not in LOCATORS and not _names_op(one, part):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from stepscope.registry import Rule
-from stepscope.result import Finding
+from stepscope.result import Finding, Place
 from tests.unit.advice.test_largest_part import account, first, part, saying, told
 
 
@@ -43,3 +45,20 @@ def test_a_wait_has_the_number_of_what_causes_it() -> None:
     assert [one.rule for one in found] == ["python-in-pipeline", "input-bound"]
     assert [one.saving_ms for one in found] == [5.0, 5.0]
     assert [one.saving_high_ms for one in found] == [7.0, 7.0]
+
+
+@pytest.mark.parametrize(("cause", "count"), [("idle-host-waits", 1), ("idle-device", 2)])
+def test_a_host_that_waits_while_its_device_idles_is_one_finding(cause: str, count: int) -> None:
+    """It had two savings; where the device idles for another reason, the wait is another matter."""
+
+    def check(_results: Any) -> Any:
+        yield Finding(
+            "idle-device", "high", 8.0, 0.7, "", saving_high_ms=8.0, cause=cause,
+            place=Place(call="recv"),
+        )  # fmt: skip
+
+    wait = part(kind="wait", name="recv", function="", time_ms=6.0)
+    found = told(account(wait), Rule("idle-device", check)).findings
+    assert len(found) == count
+    (idle,) = (one for one in found if one.rule == "idle-device")
+    assert idle.place == Place(call="recv")
