@@ -56,7 +56,8 @@ export function pagesOf(tools: readonly ToolInfo[]): PageFor {
   const linkTo = (id: string, wanted: Params = {}) => {
     const other = toolOf(id);
     if (!other?.available) return null;
-    return { href: pageHref(id, wanted), title: other.title, tables: other.tables };
+    const { title, tables, times_of: timesOf } = other;
+    return { href: pageHref(id, wanted), title, tables, timesOf };
   };
   return Object.assign(linkTo, { titleOf: (id: string) => toolOf(id)?.title ?? null });
 }

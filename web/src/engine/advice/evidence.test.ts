@@ -11,9 +11,17 @@ const OPS = {
   ],
 };
 
-test("rows that a finding names are the rows that are shown", () => {
-  const ref = { tool: "framework_op_stats", what: "type", rows: ["a/b", "c.(d)"], ...NOWHEN };
-  assert.deepEqual(evidenceParams(ref, OPS), { "ops.q": "/a/b|c\\.\\(d\\)/" });
+test("only rows that a finding names in full are shown, by the column that they sum to", () => {
+  const ref = { tool: "x", what: "ops.self_time_us", rows: ["a/b", "c.(d)"], ...NOWHEN };
+  const shown = { "ops.sort": "-self_time_us", "ops.q": "/^(?:a/b|c\\.\\(d\\))$/" };
+  assert.deepEqual(evidenceParams(ref, OPS, ["step", "recording"]), shown);
+  const whole = { per: "recording", ...shown };
+  assert.deepEqual(evidenceParams(ref, OPS, ["recording", "step"]), whole);
+});
+
+test("a field of the result filters no table", () => {
+  const ref = { tool: "x", what: "memories.peak_bytes", rows: ["GPU:0"], ...NOWHEN };
+  assert.deepEqual(evidenceParams(ref, OPS), {});
 });
 
 test("a column sorts its table, a condition filters it", () => {

@@ -6,7 +6,7 @@ import { spanParams } from "../timeline/links.ts";
 
 export interface EvidenceLike {
   readonly tool: string;
-  /** A table, a column, or a field of the result. */
+  /** A table, a column of it, a condition on one, or a field of the result. */
   readonly what: string;
   /** Rows by name. */
   readonly rows: readonly string[];
@@ -25,6 +25,7 @@ export type TablesOfTool = Readonly<
 export function evidenceParams(
   evidence: EvidenceLike,
   tables: TablesOfTool,
+  timesOf: readonly string[] = [],
 ): Readonly<Record<string, string>> {
   const { from_ms: from, to_ms: to, options } = evidence;
   if (from !== null && to !== null && evidence.tool === "trace_viewer") {
@@ -36,26 +37,31 @@ export function evidenceParams(
   // With options a page is about one row: its details open, among the others.
   if (options?.group_by) return { ...options, [`${name}.row`]: evidence.rows[0] ?? "" };
   const view: Record<string, string> = {};
-  const condition = /^(?:\w+\.)?(\w+)=(.+)$/.exec(evidence.what);
-  if (condition && columns.some((column) => column.name === condition[1])) {
-    view.if = `${condition[1]}=${encodeURIComponent(condition[2] as string)}`;
+  const [place = "", value] = split(evidence.what, "=");
+  const column = place === name ? "" : place.slice(place.lastIndexOf(".") + 1);
+  if (value !== undefined) {
+    view.if = `${column}=${encodeURIComponent(value)}`;
+  } else if (columns.some((one) => one.name === column && isOrdered(one.kind))) {
+    view.sort = `-${column}`;
   }
-  if (evidence.rows.length > 0) {
-    view.q = `/${evidence.rows.map(escapedPattern).join("|")}/`;
-  } else if (columns.some((column) => column.name === evidence.what && isOrdered(column.kind))) {
-    view.sort = `-${evidence.what}`;
-  }
-  return withSubParams({}, name, view);
+  if (evidence.rows.length > 0) view.q = `/^(?:${evidence.rows.map(escapedPattern).join("|")})$/`;
+  // Findings are about what a tool shows by itself.
+  return withSubParams(timesOf[0] === "recording" ? { per: "recording" } : {}, name, view);
 }
 
+/** The table that has the rows; none where the evidence is a field of the result. */
 function tableOf({ what }: EvidenceLike, tables: TablesOfTool) {
   const all = Object.entries(tables);
-  const column = what.replace(/=.*$/s, "");
+  const [place = ""] = split(what, "=");
   return (
-    all.find(([name]) => name === what || name === what.split(".")[0]) ??
-    all.find(([, columns]) => columns.some(({ name }) => name === column)) ??
-    all[0]
+    all.find(([name]) => name === place || name === place.split(".")[0]) ??
+    all.find(([, columns]) => columns.some(({ name }) => name === place))
   );
+}
+
+function split(text: string, mark: string): string[] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function isOrdered(kind: string): boolean {

@@ -33,7 +33,7 @@ export function evidenceLink(
 ): PageLink | null {
   const page = pageFor(ref.tool);
   if (!page) return null;
-  return pageFor(ref.tool, evidenceParams(ref, page.tables));
+  return pageFor(ref.tool, evidenceParams(ref, page.tables, page.timesOf));
 }
 
 /** The most telling place of a finding: a stretch of time, else rows, else a page. */

@@ -8,6 +8,8 @@ export interface PageLink {
   readonly href: string;
   readonly title: string;
   readonly tables: ToolInfo["tables"];
+  /** What its times can be of, first what they are of by themselves. */
+  readonly timesOf: ToolInfo["times_of"];
 }
 
 export interface PageFor {
