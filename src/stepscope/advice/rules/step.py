@@ -156,7 +156,7 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
         "op": part.op,
         "data_type": part.text("data_type") or "-",
         "made": _largest_shares(part),
-        "most_family": _most_family(part),
+        "calls_python": 1.0 if _most_family(part) == _PYTHON_CALL else None,
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
         "meanwhile": phrase("meanwhile") if _has_ops(account, overview) else None,
         "within": part.within,
@@ -203,6 +203,9 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
 _TWICE: Final = 1.5
 # As many characters of what a part is made of fit into a line.
 _MADE_LENGTH: Final = 64
+
+
+_PYTHON_CALL: Final = "python_call"
 
 
 def _most_family(part: AccountPart) -> str:
