@@ -45,6 +45,7 @@ _WORDS: Final = {
 # Where the name of a field is not what it is called.
 _CALLED: Final = {
     "bits_16_frac": "In 16 bits or fewer",
+    "idle_of": "Idle share of",
     "include_infeed_outfeed": "Include infeed and outfeed",
     "step_table": "Steps",
     "tensor_core_eligible_frac": "Could use tensor cores",

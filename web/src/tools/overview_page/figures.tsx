@@ -34,11 +34,16 @@ export function OverviewFigures({ result }: { result: OverviewPage }) {
           : "of one step",
     },
     ...(some ? undisturbedFigures(steps) : []),
-    {
-      label: "95th percentile",
-      value: some ? time(p95) : MISSING,
-      note: some ? `slowest ${time(max)}` : "no step found",
-    },
+    // One step has no other that could be slower.
+    ...(some && steps.count === 1
+      ? []
+      : [
+          {
+            label: "95th percentile",
+            value: some ? time(p95) : MISSING,
+            note: some ? `slowest ${time(max)}` : "no step found",
+          },
+        ]),
     {
       label: "Steps counted",
       value: count(some ? steps.count : 0),
