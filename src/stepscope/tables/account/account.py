@@ -169,7 +169,7 @@ class Growth:
 
 def growth(said: Native | None, steps: HostSteps) -> Growth | None:
     """None where the steps do not grow by about the same, or hardly."""
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    start, end = steps.kept_spans
     if said is None or len(start) < (SEVERAL - 1) or steps.markers.is_window:
         return None
     ops = np.flatnonzero(np.isin(said.kind, (OP, DISPATCH)) & (said.label >= 0))
@@ -289,7 +289,7 @@ class Account:
         ran = [busy[found.kept].sum() for busy in found.busy_ps.values() if busy.any()]
         if work.has_device and ran:
             return int(np.mean(ran))
-        start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+        start, end = found.kept_spans
         return int(covered(work.busy_start_ps, work.busy_end_ps, start, end).sum())
 
 
@@ -299,7 +299,7 @@ def account(host: Host) -> Account | None:
     found = steps(host)
     if found is None or not found.kept.any():
         return None
-    start, end = found.start_ps[found.kept], found.end_ps[found.kept]
+    start, end = found.kept_spans
     begin_ps, end_ps = int(start[0]), int(end[-1])
     line = found.markers.thread
     said = native(host, line, found.markers)

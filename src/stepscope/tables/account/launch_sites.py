@@ -78,8 +78,7 @@ def _sites(host: Host, found: Account, calls: Frames, things: list[int]) -> _Sit
     """Things and places of the device events in the kept steps; None where no place is known."""
     events, work = device_events(host), found.compute
     mine = np.flatnonzero(np.isin(work.label, things))
-    start = found.found.start_ps[found.found.kept]
-    end = found.found.end_ps[found.found.kept]
+    start, end = found.found.kept_spans
     step = span_at(start, end, work.start_ps[mine])
     mine, step = mine[step >= 0], step[step >= 0]
     if len(mine) == 0:

@@ -87,8 +87,7 @@ def rivals(host: Host, found: Account) -> list[Rival]:
     """The threads that were sampled at work beside the loop's, the busiest first."""
     if found.frames is None or not found.frames.is_sampled:
         return []
-    steps = found.found
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    start, end = found.found.kept_spans
     first, quarter = _lateness_ms(host, int(start[0]), int(end[-1]))
     seen: dict[tuple[str, str], list[_Seen]] = {}
     # Threads of a server that do what the loop's thread does count as loops, not as rivals.
@@ -219,8 +218,7 @@ def lock_holders(host: Host, found: Account) -> list[LockHolder]:
     calls = found.frames
     if calls is None:
         return []
-    steps = found.found
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    start, end = found.found.kept_spans
     waiting = for_lock(calls)[calls.moments.owner]
     waits = calls.moments.start_ps[waiting], calls.moments.end_ps[waiting]
     whole = int(covered(*waits, start, end).sum())

@@ -73,14 +73,14 @@ def unused_graph(host: Host, found: Account) -> NeedlessGradients | None:
     """None where every forward op on the loop's thread has its gradient, or needs none."""
     if found.line < 0:
         return None
-    numbered, steps = numbered_ops(host), found.found
+    numbered = numbered_ops(host)
     texts = host.space.event_metadata.name
     is_all = not numbered.backward.any()
     if is_all and any(is_of_backward(one) or prepares_backward(one) for one in texts):
         return None  # gradients ran, or will, and the recording does not say whose
     mine = _unused(numbered) & (numbered.thread == host.space.lines[found.line].id)
     mine &= ~_for_others(host, found.line, numbered.start_ps)
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    start, end = found.found.kept_spans
     mine &= (numbered.end_ps > start[0]) & (numbered.start_ps < end[-1])
     spans = numbered.start_ps[mine], numbered.end_ps[mine]
     return _needless(host, found, numbered.row[mine], *spans, is_all=is_all)
@@ -97,12 +97,11 @@ def _needless(
     times: float = 0.0,
 ) -> NeedlessGradients | None:
     """Return the work of these events per step; None if they take no time."""
-    steps = found.found
-    spans = union_spans(begin, until)
-    time = covered(*spans, steps.start_ps[steps.kept], steps.end_ps[steps.kept]).sum()
+    spans, steps = union_spans(begin, until), found.found.kept_spans
+    time = covered(*spans, *steps).sum()
     if time == 0:
         return None
-    at, count = place_of(found.frames, *spans) or CallSite("", "", 0, ""), int(steps.kept.sum())
+    at, count = place_of(found.frames, *spans) or CallSite("", "", 0, ""), len(steps[0])
     longest = longest_name(host, rows, until - begin)
     where = at.function, at.file, at.line if at.file else None, at.caller
     return NeedlessGradients(
@@ -208,8 +207,7 @@ def repeated_gradients(host: Host, found: Account) -> NeedlessGradients | None:
     if differentiates_gradients(host):
         return None
     rows, group = _of_torch(host)
-    steps = found.found
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    start, end = found.found.kept_spans
     begin = host.space.events.start_ps[rows]
     until = begin + host.space.length_ps[rows]
     step = span_at(start, end, begin)
@@ -253,8 +251,7 @@ _TOGETHER: Final = ("_foreach_", "_fused_")
 
 def unclaimed_gradients(host: Host, found: Account) -> NeedlessGradients | None:
     """None where each parameter with a gradient may be updated, or nobody can tell."""
-    steps = found.found
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    start, end = found.found.kept_spans
     rows = timed_rows(host, entries_shaped(host, is_of_backward))
     rows = rows[np.argsort(host.space.events.start_ps[rows], kind="stable")]
     updated = _updates(host, start, end)
@@ -272,10 +269,10 @@ def unclaimed_gradients(host: Host, found: Account) -> NeedlessGradients | None:
     # much.
     time = int(covered(*spans, start, end).sum() * (got - updated) / got)
     name = longest_name(host, rows[~ends], (until - begin)[~ends])
-    time_ms = ms(time) / int(steps.kept.sum())
-    return (
-        NeedlessGradients(time_ms, got, name, "", "", None, "", updated=updated) if time else None
-    )
+    if time == 0:
+        return None
+    time_ms = ms(time) / len(start)
+    return NeedlessGradients(time_ms, got, name, "", "", None, "", updated=updated)
 
 
 def _updates(host: Host, start: I64, end: I64) -> int:

@@ -68,7 +68,7 @@ def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
     What few models are made of stays apart.
     """
     ops = [one for one in listed if one.kind == "op"]
-    whole = sum(one.total_ps for one in ops)
+    whole = _total_ps(ops)
     if are_placed(ops, whole):
         return {}
     scopes = _scopes(ops)
@@ -277,55 +277,45 @@ def _call(one: Owner, loops: frozenset[tuple[str, str]]) -> Key:
     return Key(_CALL, one.function, (one.file, line, str(one.begins)))
 
 
-@dataclass(slots=True)
-class _Sums:
-    """Time of one place, in ps.
-
-    ``again`` is that of ops that are called again and again, ``own`` that of Python and libraries,
-    ``products`` that of products, wherever they run.
-    """
-
-    whole: int = 0
-    ops: int = 0
-    again: int = 0
-    own: int = 0
-    products: int = 0
-    is_optimizer: bool = False
-
-    @property
-    def is_loop(self) -> bool:
-        return (
-            self.again > HALF_FRAC * self.ops
-            and self.own <= HALF_FRAC * self.whole
-            and self.products < SOME_FRAC * self.whole
-            and not self.is_optimizer
-        )
-
-
 def eager_loops(whole: _Whole) -> dict[int, Key]:
     """Group what runs ops one by one in a loop, and is not the model, by place in the program."""
-    places, count = _loop_places(whole), int(whole.account.found.kept.sum())
-    sums: dict[Key, _Sums] = {}
-    for one, place in places:
-        found = sums.setdefault(place, _Sums())
-        if one.kind == "op" and one.family in PRODUCTS:
-            found.products += one.total_ps
-        if one.kind == "op" and not is_dispatched(one):
-            continue
-        found.whole += one.total_ps
-        found.own += one.total_ps if one.kind in ("python", "library") else 0
-        # Optimizers go over the variables by themselves; a rule knows them.
-        found.is_optimizer |= one.name.startswith(names.PYTORCH_OPTIMIZER)
-        if one.kind == "op" and one.family not in _OF_ITERATORS:
-            found.ops += one.total_ps
-            is_long = one.family in UNUSUAL and one.total_ps >= LONG_OP_PS * one.stretches
-            is_again = one.stretches >= MANY * count and not is_long
-            found.again += one.total_ps if is_again else 0
+    groups: dict[Key, list[Owner]] = {}
+    for one, place in _loop_places(whole):
+        groups.setdefault(place, []).append(one)
+    steps = int(whole.account.found.kept.sum())
     return {
         id(one): place._replace(kind="eager")
-        for one, place in places
-        if sums[place].is_loop and (one.kind != "op" or is_dispatched(one))
+        for place, group in groups.items()
+        if _is_loop(group, steps)
+        for one in group
+        if one.kind != "op" or is_dispatched(one)
     }
+
+
+def _is_loop(group: list[Owner], steps: int) -> bool:
+    """Whether most ops of a place are called again and again, and it is neither code nor model."""
+    run = [one for one in group if one.kind != "op" or is_dispatched(one)]
+    ops = [one for one in run if one.kind == "op" and one.family not in _OF_ITERATORS]
+    again = [
+        one
+        for one in ops
+        if one.stretches >= MANY * steps
+        and not (one.family in UNUSUAL and one.total_ps >= LONG_OP_PS * one.stretches)
+    ]
+    code = (one for one in run if one.kind in ("python", "library"))
+    products = (one for one in group if one.kind == "op" and one.family in PRODUCTS)
+    whole_ps = _total_ps(run)
+    return (
+        _total_ps(again) > HALF_FRAC * _total_ps(ops)
+        and _total_ps(code) <= HALF_FRAC * whole_ps
+        and _total_ps(products) < SOME_FRAC * whole_ps
+        # Optimizers go over the variables by themselves; a rule knows them.
+        and not any(one.name.startswith(names.PYTORCH_OPTIMIZER) for one in run)
+    )
+
+
+def _total_ps(listed: Iterable[Owner]) -> int:
+    return sum(one.total_ps for one in listed)
 
 
 def _loop_places(whole: _Whole) -> list[tuple[Owner, Key]]:
@@ -352,8 +342,8 @@ def graph_scopes(whole: _Whole) -> dict[int, Key]:
     found: dict[int, Key] = {}
     for scope in SCOPES:
         inside = [one for one, within in ops if within == scope]
-        products = sum(one.total_ps for one in inside if one.family in PRODUCTS)
-        if products < HALF_FRAC * sum(one.total_ps for one in inside):
+        products = _total_ps(one for one in inside if one.family in PRODUCTS)
+        if products < HALF_FRAC * _total_ps(inside):
             found |= dict.fromkeys(map(id, inside), Key("op", scope))
     return found
 
@@ -363,7 +353,7 @@ def functions(whole: _Whole) -> dict[int, Key]:
 
     What few models are made of stays apart: it says more than the function that it is in.
     """
-    steps_ps = sum(one.total_ps for one in whole.owners)
+    steps_ps = _total_ps(whole.owners)
     groups: dict[Key, list[Owner]] = {}
     for one in whole.owners:
         is_op = one.kind == "op" and _belongs(one)
@@ -374,11 +364,11 @@ def functions(whole: _Whole) -> dict[int, Key]:
     for key, group in groups.items():
         families = time_by_family(one for one in group if one.kind == "op")
         time = sum(families.values())
-        if time < HALF_FRAC * sum(one.total_ps for one in group):
+        if time < HALF_FRAC * _total_ps(group):
             continue
         is_mixed = max(families.values()) <= TWO_THIRDS_FRAC * time
         # What it calls is called by others as well: they would be taken for it.
-        lent = sum(one.total_ps for one in group if one.kind == "op" and one.function != key.name)
+        lent = _total_ps(one for one in group if one.kind == "op" and one.function != key.name)
         if time >= LARGE_FRAC * steps_ps and (is_mixed or lent >= HALF_FRAC * time):
             found |= {id(one): key for one in group}
     return found or named_layers(whole.owners)

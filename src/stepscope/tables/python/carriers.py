@@ -27,7 +27,7 @@ def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Fra
 
     ``ops`` is when ops ran on the thread: begins and ends, disjoint and ascending.
     """
-    begin, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    begin, end = steps.kept_spans
     moments = calls.moments
     at = np.maximum(np.searchsorted(begin, moments.start_ps, side="right") - 1, 0)
     inside = (moments.start_ps >= begin[0]) & (moments.start_ps < end[at])
@@ -51,7 +51,8 @@ def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Fra
         if parent is None:
             parent = one_line(calls.start_ps, calls.length_ps).parent.astype(np.int64)
         below = np.flatnonzero((call >= 0) & (seen.code[np.maximum(call, 0)] == name))
-        outer, call = call, _one_in(calls, call, parent, below)
+        outer, call = call, call.copy()
+        call[below] = _next(calls, parent, below, outer[below])
         is_carried |= call != outer
     if parent is None:
         return calls
@@ -60,15 +61,9 @@ def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Fra
         if not wrappers:
             break
         named = (call >= 0) & np.isin(seen.code[np.maximum(call, 0)], wrappers)
-        call = _one_in(calls, call, parent, np.flatnonzero(named & is_carried))
+        rows = np.flatnonzero(named & is_carried)
+        call[rows] = _next(calls, parent, rows, call[rows])
     return replace(calls, call=call, is_carried=is_carried)
-
-
-def _one_in(calls: Frames, call: I64, parent: I64, rows: I64) -> I64:
-    """The outgoing calls, of some rows by what is called next."""
-    found = call.copy()
-    found[rows] = _next(calls, parent, rows, call[rows])
-    return found
 
 
 def _next(calls: Frames, parent: I64, rows: I64, outer: I64) -> I64:

@@ -26,7 +26,7 @@ from stepscope.tables.steps.attribution import HostSteps
 
 def loop_functions(calls: Frames, steps: HostSteps) -> frozenset[tuple[str, str]]:
     """File and name of the functions that run through all steps: the loop's, and those around."""
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    start, end = steps.kept_spans
     whole = int((end - start).sum())
     return frozenset(
         (name.file, name.function)
@@ -82,7 +82,7 @@ def _around(tree: _Tree, calls: Frames, steps: HostSteps) -> frozenset[int]:
 
     Samples have gaps: the function that most was seen of was there all the time.
     """
-    start, end = steps.start_ps[steps.kept], steps.end_ps[steps.kept]
+    start, end = steps.kept_spans
     function, _names = calls.functions()
     function = np.where(calls.own == np.arange(len(calls.rows)), function, -1)
     active = {}

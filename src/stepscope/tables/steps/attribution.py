@@ -113,6 +113,11 @@ class HostSteps:
         return self.kept | self.is_outlier
 
     @property
+    def kept_spans(self) -> tuple[I64, I64]:
+        """Begins and ends of the steps that count."""
+        return self.start_ps[self.kept], self.end_ps[self.kept]
+
+    @property
     def duration_ps(self) -> I64:
         """Length of each step."""
         length: I64 = self.end_ps - self.start_ps

@@ -9,7 +9,7 @@ what it has to do).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -78,8 +78,13 @@ def place_of_instruction(module: HloModule, instruction: Instruction) -> tuple[S
     own = [one for one in frames if not is_installed(one.file)]
     if not own:
         return frames[0], ""
-    around = next((one for one in own[1:] if one.function != own[0].function), None)
-    return own[0], "" if around is None else f"{around.file}:{around.line} {around.function}"
+    return own[0], caller_in(own)
+
+
+def caller_in(frames: Sequence[SourceFrame]) -> str:
+    """``file:line function`` that calls the innermost function; "" unknown."""
+    around = next((one for one in frames[1:] if one.function != frames[0].function), None)
+    return "" if around is None else f"{around.file}:{around.line} {around.function}"
 
 
 def is_shared(module: HloModule, frames: Iterable[SourceFrame]) -> bool:

@@ -17,8 +17,8 @@ from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.hlo.shape import PRIMITIVES
 from stepscope.tables.torch.signature import arguments
-from stepscope.tables.traits.graph_lines import Stack, graph_lines
-from stepscope.tables.traits.inside import inside, place_of_instruction
+from stepscope.tables.traits.graph_lines import graph_lines
+from stepscope.tables.traits.inside import caller_in, inside, place_of_instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +100,13 @@ def _of_program(host: Host, event: int) -> CompiledOp | None:
 
 
 def _of_graph(host: Host, event: int) -> CompiledOp | None:
-    stack = _graph_stack(host, event)
+    """Of the op of a graph of TensorFlow's, by the lines that made it, where these were noted."""
+    known, space = graph_lines(host), host.space
+    name = space.event_metadata.name[int(space.events.metadata[event])]
+    stack = known.of(parse_op_name(name).name) if known is not None else ()
     if not stack:
         return None
-    around = next((one for one in stack[1:] if one.function != stack[0].function), None)
-    caller = "" if around is None else f"{around.file}:{around.line} {around.function}"
-    return CompiledOp(stack[0].file, stack[0].line, stack[0].function, caller)
-
-
-def _graph_stack(host: Host, event: int) -> Stack:
-    """The lines that made the op of a graph of TensorFlow's; () where none were noted."""
-    known = graph_lines(host)
-    if known is None or event < 0:
-        return ()
-    space = host.space
-    return known.of(
-        parse_op_name(space.event_metadata.name[int(space.events.metadata[event])]).name
-    )
+    return CompiledOp(stack[0].file, stack[0].line, stack[0].function, caller_in(stack))
 
 
 def _argument_type(host: Host, event: int) -> str:
