@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import python_lines
 from stepscope.tables.ops.gpu_models import model_peaks
-from stepscope.tables.torch.graph_captures import GraphOps, op_counts, ops_of_graph
+from stepscope.tables.torch.graph_captures import op_counts, ops_of_graph
 from stepscope.tables.torch.graph_replays import (
     Replays,
     has_replays,
@@ -341,13 +341,13 @@ def _memory_peak(host: Host) -> float:
     return nan if only is None else only
 
 
-_Told = Mapping[tuple[str, int], GraphOps]
+_Told = Mapping[tuple[str, int], tuple[Sequence[str], str]]
 
 
 def _graph_op_rows(host: Host, told: _Told) -> list[dict[str, Any]]:
     rows = []
     for graph in np.unique(replays(host).graph).tolist():
-        ops = told[host.name, graph].ops
+        ops = told[host.name, graph][0]
         time = device_events(host).duration_ps[replayed_events(host, graph)]
         for op, kernels, op_ps in op_counts(ops, time) if ops else ():
             rows.append(
@@ -386,7 +386,7 @@ def _graph_rows(host: Host, whole_ps: int, told: _Told) -> list[dict[str, Any]]:
                 "inside_gap_us": us(float((spans - found.busy_ps[mine]).mean())),
                 "gap_before_us": us(float(gaps.mean())) if len(gaps) else nan,
                 "longest_gap_us": us(int(gaps.max())) if len(gaps) else nan,
-                "ops_from": told[host.name, graph].told_by,
+                "ops_from": told[host.name, graph][1],
             }
         )
     return rows

@@ -173,6 +173,19 @@ def _flags(text: str) -> list[bool]:
     return [word.strip() == "True" for word in words if word.strip() in ("True", "False")]
 
 
+def _one_gradient(call: Signature) -> OpCost:
+    """Of cuDNN's two halves of a convolution's backward, as PyTorch had them until 1.10.
+
+    ``cudnn_convolution_backward_input(size, grad, weight, …)`` has the weight;
+    ``cudnn_convolution_backward_weight(size, grad, image, …)`` does not have the kernel's size.
+    """
+    grad, weight = call.tensor(1), call.tensor(2)
+    if not call.op.endswith("_input") or grad is None or weight is None or len(grad.shape) < 3:
+        return UNKNOWN
+    flops = 2.0 * grad.shape[0] * prod(grad.shape[2:]) * prod(weight.shape)
+    return OpCost(flops, flops, math.nan, grad.type)
+
+
 _PLAIN: Final = _convolution(bias=2, stride=3, padding=4, dilation=5, transposed=6)
 
 
@@ -510,6 +523,8 @@ _OPS: Final[Mapping[str, CostOf]] = {
     "_conv_depthwise2d": _convolution(bias=3, stride=4, padding=5, dilation=6),
     "conv_depthwise3d": _convolution(bias=3, stride=4, padding=5, dilation=6),
     "convolution_backward": _convolution_backward,
+    "cudnn_convolution_backward_input": _one_gradient,
+    "cudnn_convolution_backward_weight": _one_gradient,
     "_flash_attention_forward": _FLASH,
     "_flash_attention_backward": _FLASH_BACK,
     "_scaled_dot_product_flash_attention": _attention(heads_first=True, causal=4),

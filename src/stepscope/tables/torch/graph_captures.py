@@ -24,22 +24,16 @@ from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.device.events import device_events
 from stepscope.tables.torch.graph_replays import replayed_events
-from stepscope.tables.torch.launches import launched
+from stepscope.tables.torch.launches import from_graphs, launched
 from stepscope.tables.torch.op_calls import op_calls, ops_around
 from stepscope.tables.torch.signature import arguments
 
-NO_CAPTURE: Final = "no recording has its capture, or its kernels outside of a graph"
+NO_CAPTURE: Final = "no capture or eager run identifies them"
 _LAUNCHES: Final = re.compile(r"Launch(?!HostFunc)|Memcpy|Memset", re.IGNORECASE)
-_COPIES: Final = re.compile(r"memcpy|copyBuffer", re.IGNORECASE)
-_SETS: Final = re.compile(r"memset|fillBuffer", re.IGNORECASE)
-
-
-def _begins(call: str) -> bool:
-    return "streambegincapture" in call.lower()
-
-
-def _ends(call: str) -> bool:
-    return "streamendcapture" in call.lower()
+_KINDS: Final = {
+    "copy": re.compile(r"memcpy|copyBuffer", re.IGNORECASE),
+    "set": re.compile(r"memset|fillBuffer", re.IGNORECASE),
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,7 +41,7 @@ class LaunchSequence:
     """What a program launched in some time, in that order.
 
     Attributes:
-        kernels: Names of kernels and copies; "" where a launch does not say it.
+        kernels: Names of kernels, "copy" or "set"; of the call where a launch does not say more.
         ops: The op of each; "" for none.
         nodes: Number of each in a graph, -1 where it is not recorded.
     """
@@ -57,48 +51,42 @@ class LaunchSequence:
     nodes: I64
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class GraphOps:
-    """The ops of a graph's kernels.
+def ops_of_graph(host: Host, graph: int, others: Iterable[Host]) -> tuple[Sequence[str], str]:
+    """The ops of one of a host's graphs, by kernel, from the first recording that knows them.
 
-    Attributes:
-        ops: By kernel, in the order of a replay; empty where they are not known.
-        told_by: Where they are from, else why they are not known.
+    Returns:
+        They and where they are from; () and why not, where nothing agrees, or several things do.
     """
-
-    ops: tuple[str, ...]
-    told_by: str
-
-
-def ops_of_graph(host: Host, graph: int, others: Iterable[Host]) -> GraphOps:
-    """The ops of one of a host's graphs, from its own recording, else from the first that knows."""
     events, wanted = device_events(host), replayed_events(host, graph)
-    kernels = [_name(host, int(row)) for row in host.space.events.metadata[events.rows[wanted]]]
+    kernels = _names(host, events.rows[wanted])
     nodes = event_stats(host).ints(names.GRAPH_NODE).at(events.rows[wanted], -1)
-    reason = NO_CAPTURE
     for one in chain((host,), (other for other in others if other is not host)):
-        where = "" if one is host else f" in {one.name}"
-        for found in captures(one):
-            ops, why = _joined(kernels, nodes, found)
-            if ops:
-                return GraphOps(ops, f"{why}{where}")
-            reason = f"{why}{where}" if reason == NO_CAPTURE and why else reason
-        for found in runs(one):
-            told = _ops_of_runs(kernels, found)
-            if len(told) == 1:
-                return GraphOps(told.pop(), f"a run outside of graphs{where}")
-            if told:
-                reason = "other ops run the same kernels"
-    return GraphOps((), reason)
+        for told, made in (("its capture", captures(one)), ("a run outside of graphs", runs(one))):
+            found = {ops for each in made for ops in _ops(kernels, nodes, each)}
+            if len(found) == 1:
+                return found.pop(), told if one is host else f"{told} in {one.name}"
+    return (), NO_CAPTURE
+
+
+def _ops(kernels: Sequence[str], nodes: I64, ran: LaunchSequence) -> Iterator[tuple[str, ...]]:
+    """The ops of these nodes, else of each place at which such kernels were launched in a row."""
+    of_node = dict(zip(ran.nodes.tolist(), ran.ops, strict=True))
+    has_nodes = (nodes >= 0).all() and len(of_node) == len(ran.ops)
+    if has_nodes and of_node.keys() >= set(nodes.tolist()):
+        yield tuple(of_node[one] for one in nodes.tolist())
+        return
+    launched_names, count = np.asarray(ran.kernels, object), len(kernels)
+    at = np.arange(max(len(launched_names) - count + 1, 0))
+    for number, name in enumerate(kernels):
+        at = at[launched_names[at + number] == name]
+    yield from (ran.ops[begin : begin + count] for begin in at.tolist())
 
 
 @derived
 def captures(host: Host) -> tuple[LaunchSequence, ...]:
     """What was captured on each thread, capture by capture."""
     space, ran = host.space, launched(host).call
-    begins, ends = (
-        rows_of(space.events.metadata, entries_named(host, one)) for one in (_begins, _ends)
-    )
+    begins, ends = (_calls(host, one) for one in ("streambegincapture", "streamendcapture"))
     if not len(begins) or not len(ends):
         return ()
     calls = correlation_ids(host).rows
@@ -120,45 +108,40 @@ def captures(host: Host) -> tuple[LaunchSequence, ...]:
     return tuple(found)
 
 
+def _calls(host: Host, word: str) -> I64:
+    return rows_of(host.space.events.metadata, entries_named(host, lambda one: word in one.lower()))
+
+
 def _captured(host: Host, thread: int, calls: I64) -> LaunchSequence:
     ops = ops_around(host, thread, host.space.events.start_ps[calls])
     said = event_stats(host).texts(names.ARGUMENTS)
-    arguments = [said.texts[code] if code >= 0 else "" for code in said.at(calls).tolist()]
-    called = [_name(host, int(row)) for row in host.space.events.metadata[calls]]
+    given = [arguments(said.texts[code] if code >= 0 else "") for code in said.at(calls).tolist()]
     return LaunchSequence(
-        tuple(map(_launched_name, called, arguments)),
+        # ROCm's calls name the kernel, CUDA's only say whether they copy.
+        tuple(
+            _kind(str(one.get("kernel") or call))
+            for one, call in zip(given, _names(host, calls), strict=True)
+        ),
         tuple(_op_name(host, row) for row in ops.tolist()),
         event_stats(host).ints(names.GRAPH_NODE).at(calls, -1),
     )
-
-
-def _launched_name(call: str, said: str) -> str:
-    """What a call launches: ROCm's say it, CUDA's only where it is a copy."""
-    kernel = arguments(said).get("kernel")
-    if isinstance(kernel, str) and kernel:
-        return kernel
-    return call if _COPIES.search(call) or _SETS.search(call) else ""
 
 
 @derived
 def runs(host: Host) -> tuple[LaunchSequence, ...]:
     """What ran outside of graphs, thread by thread."""
     calls, events, how = op_calls(host), device_events(host), launched(host)
-    in_graph = np.append(entries_shaped(host, lambda name: "GraphLaunch" in name), False)
-    metadata = host.space.events.metadata
-    of_call = np.where(how.call >= 0, metadata[np.maximum(how.call, 0)], -1)
-    alone = np.flatnonzero((how.call >= 0) & ~in_graph[of_call])
+    alone = np.flatnonzero((how.call >= 0) & ~from_graphs(host))
     found = []
     for thread in np.unique(how.thread[alone]).tolist():
         mine = alone[how.thread[alone] == thread]
         mine = mine[np.lexsort((events.start_ps[mine], how.start_ps[mine]))]
         op = calls.of_event[mine]
         rows = np.where(op >= 0, calls.rows[op] if len(calls) else -1, -1)
-        entries = metadata[events.rows[mine]].tolist()
         if (rows >= 0).any():
             found.append(
                 LaunchSequence(
-                    tuple(_name(host, entry) for entry in entries),
+                    tuple(_names(host, events.rows[mine])),
                     tuple(_op_name(host, row) for row in rows.tolist()),
                     np.full(len(mine), -1, np.int64),
                 )
@@ -166,42 +149,14 @@ def runs(host: Host) -> tuple[LaunchSequence, ...]:
     return tuple(found)
 
 
-def _joined(
-    kernels: Sequence[str], nodes: I64, found: LaunchSequence
-) -> tuple[tuple[str, ...], str]:
-    """The ops by what a capture says, and how it was told; none and why not."""
-    if (nodes >= 0).all() and (found.nodes >= 0).all():
-        of_node = dict(zip(found.nodes.tolist(), found.ops, strict=True))
-        if len(of_node) == len(found.ops) and all(one in of_node for one in nodes.tolist()):
-            return tuple(of_node[one] for one in nodes.tolist()), "its capture, by node"
-    if len(found.kernels) != len(kernels):
-        return (), f"{len(found.kernels)} launches were captured, {len(kernels)} are replayed"
-    if not all(found.kernels):
-        return (), "the launches that were captured have no names"
-    for number, pair in enumerate(zip(found.kernels, kernels, strict=True), 1):
-        if not _is_same(*pair):
-            return (), f"kernel {number} of {len(kernels)} is not the one that was captured there"
-    return found.ops, "its capture, in order"
+def _names(host: Host, rows: I64) -> list[str]:
+    text = host.space.event_metadata.name
+    return [_kind(text[entry]) for entry in host.space.events.metadata[rows].tolist()]
 
 
-def _is_same(captured: str, replayed: str) -> bool:
-    """Whether a launch is of what ran; copies are called after the call or after what they do."""
-    if captured == replayed:
-        return True
-    return any(one.search(captured) and one.search(replayed) for one in (_COPIES, _SETS))
-
-
-def _ops_of_runs(wanted: Sequence[str], ran: LaunchSequence) -> set[tuple[str, ...]]:
-    """The ops of each place at which the wanted kernels ran in a row."""
-    kernels = np.asarray(ran.kernels, object)
-    at = np.arange(max(len(kernels) - len(wanted) + 1, 0))
-    for number, name in enumerate(wanted):
-        at = at[kernels[at + number] == name]
-    return {ran.ops[begin : begin + len(wanted)] for begin in at.tolist()}
-
-
-def _name(host: Host, entry: int) -> str:
-    return host.space.event_metadata.name[entry]
+def _kind(name: str) -> str:
+    """A kernel's name; copies are called after the call or after what they do."""
+    return next((kind for kind, one in _KINDS.items() if one.search(name)), name)
 
 
 def _op_name(host: Host, row: int) -> str:

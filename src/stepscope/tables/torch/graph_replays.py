@@ -6,7 +6,6 @@ graph is known by what it runs: replays with the same kernels in the same order 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,9 +17,8 @@ from stepscope.tables.core.presence import any_event, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events, rows_of_device
 from stepscope.tables.host.events import host_thread_rows
-from stepscope.tables.torch.launches import launched
+from stepscope.tables.torch.launches import from_graphs, is_graph_launch, launched
 
-_LAUNCH: Final = re.compile(r"GraphLaunch", re.IGNORECASE)
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -58,7 +56,7 @@ class Replays:
 
 def has_replays(host: Host) -> bool:
     """Whether a graph was launched."""
-    entries = entries_shaped(host, lambda name: bool(_LAUNCH.search(name)))
+    entries = entries_shaped(host, is_graph_launch)
     rows = host_thread_rows(host).tolist()
     return any_event(host, rows, entries=entries) and len(replays(host)) > 0
 
@@ -67,10 +65,7 @@ def has_replays(host: Host) -> bool:
 def replays(host: Host) -> Replays:
     """The replays of a host."""
     events, call = device_events(host), launched(host).call
-    entries = np.append(entries_shaped(host, lambda name: bool(_LAUNCH.search(name))), False)
-    metadata = host.space.events.metadata
-    of_call = np.where(call >= 0, metadata[np.maximum(call, 0)], -1) if len(metadata) else call
-    mine = np.flatnonzero(entries[of_call])
+    mine, metadata = np.flatnonzero(from_graphs(host)), host.space.events.metadata
     # By call and device, in order of begin: the parts of each replay stand together.
     keys = (events.start_ps[mine], events.device[mine], call[mine])
     mine = mine[np.lexsort(keys)]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.columns.space import I64
+from stepscope.columns.space import I64, Bool
+from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
@@ -44,3 +45,16 @@ def launched(host: Host) -> Launched:
     start[has] = space.events.start_ps[rows]
     thread[has] = thread_of_line[space.lines_of(rows)]
     return Launched(call, start, thread)
+
+
+def is_graph_launch(name: str) -> bool:
+    """Whether a call launches a CUDA or HIP graph."""
+    return "graphlaunch" in name.lower()
+
+
+def from_graphs(host: Host) -> Bool:
+    """Which events of ``device_events`` a graph launched."""
+    call, metadata = launched(host).call, host.space.events.metadata
+    launches = np.append(entries_shaped(host, is_graph_launch), False)
+    is_replayed: Bool = (call >= 0) & launches[metadata[np.maximum(call, 0)]]
+    return is_replayed

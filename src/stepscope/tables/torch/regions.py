@@ -15,12 +15,13 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns import innermost, nest, sum_by_key
-from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
+from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
+from stepscope.tables.host.events import timed_rows
 from stepscope.tables.torch.launches import launched
 
 _REGION: Final = re.compile(r"Torch-Compiled Region: (\d+/\d+)")
@@ -99,7 +100,7 @@ class CompiledCode:
         breaks: Where stacks were recorded.
         lookup_ps: Time of checks of guards.
         compiles, compile_ps: Compiling within the recording.
-        device_ps, outside_ps: Device time launched in regions, and outside of them.
+        outside_ps: Device time launched outside of regions.
     """
 
     regions: tuple[Region, ...]
@@ -107,7 +108,6 @@ class CompiledCode:
     lookup_ps: int
     compiles: int
     compile_ps: int
-    device_ps: int
     outside_ps: int
 
 
@@ -132,28 +132,26 @@ def _is_region(text: str) -> bool:
 def compiled(host: Host) -> CompiledCode:
     """What torch.compile did on a host."""
     regions = _regions(host)
-    compiles = _spans(host, lambda text: "" if _COMPILE.match(text) else None)
-    lookups = _spans(host, lambda text: "" if text == _LOOKUP else None)
+    compiles = spans(host, lambda text: "" if _COMPILE.match(text) else None)
+    lookups = spans(host, lambda text: "" if text == _LOOKUP else None)
     outer = compiles.is_outer
     events, of_event = device_events(host), _region_of_each(host, regions)
-    inside = of_event >= 0
     return CompiledCode(
-        regions=_by_name(regions, of_event, events.duration_ps, _compiled_next(compiles, regions)),
+        regions=_by_name(regions, of_event, events.duration_ps, compiles),
         breaks=_breaks(host),
         lookup_ps=int((lookups.end_ps - lookups.start_ps).sum()),
         compiles=int(outer.sum()),
         compile_ps=int((compiles.end_ps - compiles.start_ps)[outer].sum()),
-        device_ps=int(events.duration_ps[inside].sum()),
-        outside_ps=int(events.duration_ps[~inside].sum()),
+        outside_ps=int(events.duration_ps[of_event < 0].sum()),
     )
 
 
 def _regions(host: Host) -> Spans:
     """The calls of regions; autograd's functions only where regions have no numbers."""
-    found = _spans(host, _numbered)
+    found = spans(host, _numbered)
     if any("/" in name for name in found.names):
         return found
-    return _spans(host, lambda text: text if _UNNUMBERED.fullmatch(text) else None)
+    return spans(host, lambda text: text if _UNNUMBERED.fullmatch(text) else None)
 
 
 def _numbered(text: str) -> str | None:
@@ -176,31 +174,21 @@ def _entries(host: Host, label: Callable[[str], str | None]) -> tuple[I64, tuple
     return np.asarray(codes, np.int64), tuple(index)
 
 
-def _spans(host: Host, label: Callable[[str], str | None]) -> Spans:
+def spans(host: Host, label: Callable[[str], str | None]) -> Spans:
     """The events with a label, on threads and among Python's calls."""
     space = host.space
     codes, labels = _entries(host, label)
-    parts = [np.zeros(0, np.int64)]
-    for line in (space.lines[row] for row in (_lines(host) if labels else ())):
-        mine = codes[space.events.metadata[line.begin : line.end]] >= 0
-        parts.append(line.begin + np.flatnonzero(mine))
-    rows = np.concatenate(parts)
-    rows = rows[space.events.data[rows] != DATA_OCCURRENCES]
+    rows = timed_rows(host, codes >= 0)
+    rows = rows[np.isin(space.lines_of(rows), _lines(host))]
     thread = np.asarray([one.id for one in space.lines] or [0], np.int64)[space.lines_of(rows)]
     order = np.lexsort((space.events.start_ps[rows], thread))
     rows, thread = rows[order], thread[order]
     start, length = space.events.start_ps[rows], space.length_ps[rows]
     begins = np.append(np.flatnonzero(np.append(True, thread[1:] != thread[:-1])), len(rows))
-    nesting = nest(start, length, begins.astype(np.int64)) if len(rows) else None
-    return Spans(
-        name=codes[space.events.metadata[rows]] if len(rows) else rows,
-        names=labels,
-        thread=thread,
-        start_ps=start,
-        end_ps=start + length,
-        self_ps=nesting.self_ps if nesting else start,
-        is_outer=nesting.parent < 0 if nesting else np.zeros(0, bool),
-    )
+    nesting = nest(start, length, begins.astype(np.int64))
+    name = codes[space.events.metadata[rows]]
+    is_outer = nesting.parent < 0
+    return Spans(name, labels, thread, start, start + length, nesting.self_ps, is_outer)
 
 
 def _region_of_each(host: Host, regions: Spans) -> I64:
@@ -215,44 +203,35 @@ def _region_of_each(host: Host, regions: Spans) -> I64:
     return found
 
 
-def _compiled_next(compiles: Spans, regions: Spans) -> dict[str, tuple[int, int]]:
-    """How often and how long each region was compiled: what runs next on the thread was."""
-    found: dict[str, tuple[int, int]] = {}
-    outer = np.flatnonzero(compiles.is_outer)
-    for thread in np.unique(compiles.thread[outer]).tolist():
+def _compiled_next(compiles: Spans, regions: Spans) -> I64:
+    """The region that each outer compilation was for, by name: what runs next on its thread."""
+    found = np.full(len(compiles.name), -1, np.int64)
+    for thread in np.unique(compiles.thread).tolist():
         own = np.flatnonzero(regions.thread == thread)
-        mine = outer[compiles.thread[outer] == thread]
+        mine = np.flatnonzero(compiles.is_outer & (compiles.thread == thread))
         at = np.searchsorted(regions.start_ps[own], compiles.end_ps[mine])
-        for row, place in zip(mine.tolist(), at.tolist(), strict=True):
-            if place < len(own):
-                name = regions.names[int(regions.name[own[place]])]
-                count, time = found.get(name, (0, 0))
-                length = int(compiles.end_ps[row] - compiles.start_ps[row])
-                found[name] = (count + 1, time + length)
+        found[mine] = np.append(regions.name[own], -1)[at]
     return found
 
 
-def _by_name(
-    regions: Spans, of_event: I64, duration: I64, compiles: dict[str, tuple[int, int]]
-) -> tuple[Region, ...]:
-    size, inside = len(regions.names), of_event >= 0
-    of_name = regions.name[of_event[inside]]
+def _by_name(regions: Spans, of_event: I64, duration: I64, compiles: Spans) -> tuple[Region, ...]:
+    size, inside, made = len(regions.names), of_event >= 0, _compiled_next(compiles, regions)
+    of_name, known = regions.name[of_event[inside]], made >= 0
     sums = (
         np.bincount(regions.name, minlength=size),
         sum_by_key(regions.name, regions.end_ps - regions.start_ps, size),
         sum_by_key(regions.name, regions.self_ps, size),
         sum_by_key(of_name, duration[inside], size),
         np.bincount(of_name, minlength=size),
+        np.bincount(made[known], minlength=size),
+        sum_by_key(made[known], (compiles.end_ps - compiles.start_ps)[known], size),
     )
-    return tuple(
-        Region(name, *(*row, *compiles.get(name, (0, 0))))
-        for name, *row in zip(regions.names, *(one.tolist() for one in sums), strict=True)
-        if row[0]
-    )
+    columns = zip(regions.names, *(one.tolist() for one in sums), strict=True)
+    return tuple(Region(*row) for row in columns if row[1])
 
 
 def _breaks(host: Host) -> tuple[GraphBreak, ...]:
-    found = _spans(host, lambda text: text if _RESUMED.match(text) else None)
+    found = spans(host, lambda text: text if _RESUMED.match(text) else None)
     breaks = []
     length = found.end_ps - found.start_ps
     for row, resumed in enumerate(map(_RESUMED.match, found.names)):

@@ -11,16 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.columns import nest
-from stepscope.columns.space import DATA_OCCURRENCES, I64
+from stepscope.columns.space import I64
 from stepscope.schema.serving_marks import SGLANG_STEP, VLLM_STEP
 from stepscope.tables.core.group_unions import union_by_group
-from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event, entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import host_thread_rows
-from stepscope.tables.torch.launches import launched
+from stepscope.tables.torch.launches import from_graphs, launched
+from stepscope.tables.torch.regions import spans
 
 PREFILL, DECODE, MIXED, OTHER = "prefill", "decode", "mixed", "other"
 _SGLANG_KINDS: Final = {"DECODE": DECODE, "EXTEND": PREFILL, "MIXED": MIXED, "PREFILL": PREFILL}
@@ -47,7 +46,7 @@ class EngineSteps:
 
     Attributes:
         batch: Index into ``batches``.
-        batches: The distinct batches.
+        batches: The batches.
         start_ps: Begin of the mark on the host.
         host_ps: Length of the mark.
         device_ps: Time in which anything of what the step launched ran.
@@ -100,35 +99,21 @@ def has_serving_steps(host: Host) -> bool:
 @derived
 def serving_steps(host: Host) -> EngineSteps:
     """The steps of a host."""
-    space, kinds = host.space, planes(host).plane_kind
-    index: dict[Batch, int] = {}
-    code = np.full(max(len(space.event_metadata), 1), -1, np.int64)
-    for row, name in enumerate(space.event_metadata.name):
-        batch = batch_of(name)
-        if batch is not None:
-            code[row] = index.setdefault(batch, len(index))
-    parts = [np.zeros(0, np.int64)]
-    for line in space.lines:
-        if index and kinds[line.plane] is PlaneKind.HOST:
-            mine = code[space.events.metadata[line.begin : line.end]] >= 0
-            parts.append(line.begin + np.flatnonzero(mine))
-    rows = np.concatenate(parts)
-    rows = rows[space.events.data[rows] != DATA_OCCURRENCES]
     # Engines mark one step several times, one mark inside of the other.
-    begins = np.searchsorted(rows, space.line_begin).astype(np.int64)
-    rows = rows[nest(space.events.start_ps[rows], space.length_ps[rows], begins).parent < 0]
-    rows = rows[np.argsort(space.events.start_ps[rows], kind="stable")]
-    thread = np.asarray([one.id for one in space.lines] or [0], np.int64)[space.lines_of(rows)]
-    start = space.events.start_ps[rows]
-    return _with_devices(host, tuple(index), code[space.events.metadata[rows]], rows, start, thread)
+    marks = spans(host, lambda text: None if batch_of(text) is None else text)
+    rows = np.flatnonzero(marks.is_outer)
+    rows = rows[np.argsort(marks.start_ps[rows], kind="stable")]
+    batches = tuple(filter(None, map(batch_of, marks.names)))
+    start, thread = marks.start_ps[rows], marks.thread[rows]
+    return _with_devices(host, batches, marks.name[rows], start, marks.end_ps[rows] - start, thread)
 
 
 def _with_devices(
-    host: Host, batches: tuple[Batch, ...], batch: I64, rows: I64, start: I64, thread: I64
+    host: Host, batches: tuple[Batch, ...], batch: I64, start: I64, length: I64, thread: I64
 ) -> EngineSteps:
     """The steps with what ran for them on the devices."""
     events, launches = device_events(host), launched(host)
-    size = len(rows)
+    size = len(start)
     step = np.full(len(events), -1, np.int64)
     for number in np.unique(thread).tolist():
         own = np.flatnonzero(thread == number)
@@ -142,11 +127,8 @@ def _with_devices(
     np.minimum.at(first, step[has], begin)
     np.maximum.at(last, step[has], end)
     kernels = np.bincount(step[has], minlength=size).astype(np.int64)
-    graphs = np.append(entries_named(host, lambda name: "graphlaunch" in name.lower()), False)
-    call = launches.call[has]
-    is_replayed = graphs[host.space.events.metadata[np.maximum(call, 0)]] & (call >= 0)
-    replayed = np.zeros(size, np.int64)
-    np.add.at(replayed, step[has[is_replayed]], events.duration_ps[has[is_replayed]])
+    replayed, of_graph = np.zeros(size, np.int64), has[from_graphs(host)[has]]
+    np.add.at(replayed, step[of_graph], events.duration_ps[of_graph])
     until = np.maximum.accumulate(last) if size else last
     before = np.append(0, until[:-1])[:size]
     known = (kernels > 0) & (np.append(0, np.cumsum(kernels)[:-1])[:size] > 0)
@@ -154,7 +136,7 @@ def _with_devices(
         batch=batch,
         batches=batches,
         start_ps=start,
-        host_ps=host.space.length_ps[rows],
+        host_ps=length,
         device_ps=union_by_group(step[has], begin, end, size),
         graph_ps=replayed,
         kernels=kernels,
