@@ -274,8 +274,9 @@ class Ref:
 
     Attributes:
         tool: Tool id.
-        what: What to look at there: a table, a column or field (``memories.peak_bytes``), a
-            condition on one (``category=copy-done``), or words.
+        what: What to look at there: a column of a table (``causes.idle_ms``), a field, a condition
+            on a column (``category=copy-done``), or words. The column, or the one that the table is
+            sorted by, sums over the rows to a figure of the finding.
         rows: Names of the rows that prove it, as the tool's table shows them.
         from_ms: Start of the range of the timeline to open, from the begin of the recording; None
             for no range.

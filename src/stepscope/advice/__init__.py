@@ -26,6 +26,7 @@ from stepscope.advice.render import (
     complete,
     not_recorded,
     note_of,
+    proved,
     reason_of,
     unknown,
 )
@@ -87,7 +88,9 @@ def advise(
         for one in checked
     ]
     placed = ordered(merged(findings, facts), ran, time)
-    savings = remedies_first([ranged(one, facts[one.rule], results) for one in placed])
+    savings = remedies_first(
+        [ranged(proved(one, results), facts[one.rule], results) for one in placed]
+    )
     return Advice(
         complete(map(time.undisturbed, savings), results, time), tuple(checked), note_of(time)
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stepscope.advice.catalogue import CauseEntry, causes, entries, texts, thresholds
 from stepscope.advice.results import Results
@@ -360,9 +361,72 @@ def assumption_of(change: ChangeClass | None, finding: Finding) -> str:
 # ---------------------------------------------------------------------------- evidence
 
 
+# Tables of which each row has the quantity whole: what holds of all is their mean.
+_MEANS: Final = ("step_table", "workers")
+
+
+def proved(finding: Finding, results: Mapping[str, Result]) -> Finding:
+    """Return a finding without the references to figures that are none of its own."""
+    if not finding.cause:  # of another package's rule
+        return finding
+    figures = [
+        float(value) / (1e3 if name.endswith("_us") else 1)
+        for name, value in finding.measured.items()
+        if not isinstance(value, str)
+    ]
+
+    def is_proof(ref: Ref) -> bool:
+        result = results.get(ref.tool)
+        if result is None or not ref.what:
+            return ref.tool == "trace_viewer"
+        shown = figure_of(ref, result) if isinstance(result, Result) else None
+        return shown is None or any(math.isclose(one, shown, rel_tol=1e-6) for one in figures)
+
+    return replace(finding, evidence=tuple(filter(is_proof, finding.evidence)))
+
+
+def figure_of(ref: Ref, result: Result) -> float | None:
+    """Return the figure that a reference points to, times in ms; None if it points to no number.
+
+    It is a field of the result, or the sum of a column over the rows that the page shows: the
+    column that is named, or by which the table is sorted.
+    """
+    what, _, value = ref.what.partition("=")
+    head, _, column = what.partition(".")
+    tables = tables_of(result)
+    holding = [head] if head in tables else [one for one in tables if what in tables[one].columns]
+    if not holding:
+        field: Any = result
+        for name in what.split("."):
+            field = field.get(name) if isinstance(field, Mapping) else getattr(field, name, None)
+        return float(field) if isinstance(field, (int, float)) else None
+    table = tables[holding[0]]
+    if value or head == what in tables:
+        order = columns_of(table.schema).items()
+        column = next((name for name, (_, one) in order if one.sort), "")
+    cells = [
+        row.get(column or what)
+        for row in table.rows()
+        if (not value or str(row[what]) == value)
+        and (not ref.rows or not {*ref.rows}.isdisjoint(map(str, row.values())))
+    ]
+    known = [float(cell) for cell in cells if isinstance(cell, (int, float)) and cell == cell]
+    if not known:
+        return None if any(isinstance(cell, str) for cell in cells) else math.nan
+    whole = math.fsum(known) / (len(known) if head in _MEANS else 1)
+    return whole / 1e3 if (column or what).endswith("_us") else whole
+
+
 def _evidence_words(ref: Ref, result: Result | None) -> str:
+    """Return what a reference points to in words, and a share, which no other sentence has."""
     if not isinstance(result, Result):
         return ref.what
+    figure = figure_of(ref, result) if ref.rows and ref.what.endswith("_frac") else None
+    share = "" if figure is None or math.isnan(figure) else f" {share_words(figure)}"
+    return _what_words(ref, result) + share
+
+
+def _what_words(ref: Ref, result: Result) -> str:
     columns = _columns(result)
     column, is_condition, value = ref.what.partition("=")
     if is_condition and column in columns:

@@ -101,10 +101,7 @@ def tf_data(results: Results) -> Facts | Silence | Unknown:
     return Facts(
         {name: value for name, value in values.items() if value is not None},
         step,
-        (
-            Ref("tf_data_bottleneck_analysis", leaf, rows=(stage.long_name,)),
-            Ref("input_pipeline_analyzer"),
-        ),
+        (Ref("tf_data_bottleneck_analysis", "pipelines.bottleneck_us", rows=(stage.long_name,)),),
     )
 
 

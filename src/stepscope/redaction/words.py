@@ -32,8 +32,8 @@ build builder building builtins bulk busy but bw bwd by byte bytecode bytes bzip
 cachemask calculate calculator call callable callback callbacks called caller calls can
 cancellation candidate cannot canonical canonicalize cap capability capitalize capture capturing
 cardinality cartesian case cast cat catarray categorical categories category cauchy causal cause
-cbid cbrt cc ccl ccol ccp cdf cdist ceil cell celu center centered certain cga chain chalf change
-changed channel char charged chebyshev check checker checkify checknumerics checkpoint
+causes cbid cbrt cc ccl ccol ccp cdf cdist ceil cell celu center centered certain cga chain chalf
+change changed channel char charged chebyshev check checker checkify checknumerics checkpoint
 checkpointing checkpoints chief child chip chisquare cho choice cholesky choose chr chrome chunk
 chunks cid cijk circular ckpt claims clamp class clear client clip clk clock clocks clone cloned
 close closed cloud cluster clustering clz cmem cmn coalesce coalesced code codegen col coll

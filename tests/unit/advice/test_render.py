@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from stepscope.advice.render import complete
+from stepscope.advice.render import complete, proved
 from stepscope.advice.step_time import StepTime
 from stepscope.result import Column, Finding, Ref, Result, Row, Table
 
@@ -124,3 +124,27 @@ def test_evidence_is_named_as_on_its_page(what: str, words: str) -> None:
     finding = replace(MAP, evidence=(Ref("steps", what),))
     (only,) = complete([finding], {"steps": _RESULT}, TIME)
     assert only.evidence[0].words == words
+
+
+@pytest.mark.parametrize(
+    ("what", "rows", "is_kept"),
+    [
+        ("input_ms", ("b",), True),  # 2 + 4
+        ("input_ms", (), False),
+        ("input_ms", ("c",), False),  # no such row
+        ("step_table.input_ms", ("b",), True),  # each step waits by itself: their mean
+        ("step_table.input_ms", (), False),
+        ("breakdown_ms.output", (), True),
+        ("breakdown_ms.input", (), False),
+        ("category", ("b",), True),  # no figure
+        ("", (), False),
+    ],
+)
+def test_evidence_shows_a_figure_of_its_finding(
+    what: str, rows: tuple[str, ...], is_kept: bool
+) -> None:
+    cells = {"input_ms": [1.0, 2.0, 4.0], "hbm_frac": [0.1] * 3, "category": ["a", "b", "b"]}
+    result = _Steps(breakdown_ms={"input": 1.0, "output": 6.0}, step_table=Table(_Step, cells))
+    ref = Ref("steps", what, rows=rows)
+    finding = replace(MAP, measured={"waited_ms": 6.0, "each_us": 3000.0}, evidence=(ref,))
+    assert proved(finding, {"steps": result}).evidence == ((ref,) if is_kept else ())

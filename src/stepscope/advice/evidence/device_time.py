@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from stepscope.advice.catalogue import thresholds
 from stepscope.advice.render import silent, unknown
 from stepscope.advice.results import Results
+from stepscope.analysis.device_idle import LABELS
 from stepscope.registry import Silence, Unknown
+from stepscope.result import Ref
 from stepscope.tables.device.kernel_names import computes_in_64_bits, multiplies_no_matrices
 from stepscope.tables.device.short_names import short_name
 from stepscope.verdicts.sentences import key_of
@@ -94,12 +96,14 @@ class KernelTime:
         occurrences: How often they ran in the recording.
         mean_us: Their mean time.
         names: Their names, the longest total first.
+        share_frac: Their share of the time of all kernels, as ``kernel_stats`` has it.
     """
 
     step_ms: float
     occurrences: float
     mean_us: float
     names: tuple[str, ...]
+    share_frac: float
 
 
 def kernel_time(
@@ -108,9 +112,7 @@ def kernel_time(
     chosen: Callable[[KernelRow], bool] = lambda _row: True,
 ) -> KernelTime:
     """The computing kernels among the rows of kernel_stats for which ``chosen`` holds."""
-    rows = [row for row in kernels.kernels.records() if row.kernel_class != "collective"]
-    # Kernels that copy are device compute of the step, too.
-    whole_us = sum(row.total_duration_us for row in rows)
+    rows, whole_us = kernels.kernels.records(), computing_us(kernels)
     own = [row for row in rows if row.kernel_class not in _NO_COMPUTE and chosen(row)]
     own_us = sum(row.total_duration_us for row in own)
     count = sum(row.occurrences for row in own)
@@ -120,7 +122,14 @@ def kernel_time(
         occurrences=count,
         mean_us=own_us / count if count else float("nan"),
         names=tuple(dict.fromkeys(row.name for row in own)),
+        share_frac=sum(row.share_frac for row in own),
     )
+
+
+def computing_us(kernels: KernelStats) -> float:
+    """The time of all kernels but collectives: those that copy are device compute of the step."""
+    rows = kernels.kernels.records()
+    return sum(row.total_duration_us for row in rows if row.kernel_class != "collective")
 
 
 def factors_matrices(kernels: KernelStats) -> bool:
@@ -138,6 +147,11 @@ def kernels_per_step(kernels: KernelStats, overview: OverviewPage) -> float:
     devices = len(kernels.by_device)
     count = kernel_time(kernels, overview).occurrences
     return count / steps / devices if steps and devices else float("nan")
+
+
+def idle_ref(*causes: str) -> Ref:
+    """The idle time of devices of these causes, where ``device_idle`` shows it."""
+    return Ref("device_idle", "causes.idle_ms", rows=tuple(LABELS[cause] for cause in causes))
 
 
 def launch_calls(idle: DeviceIdle) -> tuple[float, float]:

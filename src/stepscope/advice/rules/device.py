@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isnan, nan, prod
 from typing import TYPE_CHECKING, Final
@@ -13,10 +13,12 @@ from stepscope.advice.evidence.copies import host_memory_ops
 from stepscope.advice.evidence.device_time import (
     ON_TENSOR_CORES,
     compute_ms,
+    computing_us,
     factors_matrices,
     has_bf16,
     has_matrix_units,
     has_tf32,
+    idle_ref,
     is_float32,
     is_product,
     kernel_name,
@@ -39,7 +41,7 @@ from stepscope.tables.traits.updates import is_update
 from stepscope.verdicts.sentences import key_of
 
 if TYPE_CHECKING:
-    from stepscope.analysis.device_idle import CauseRow, DeviceIdle
+    from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.framework_op_stats import OpRow
     from stepscope.analysis.kernel_stats import KernelRow, KernelStats
     from stepscope.analysis.model_flops import ModelFlops, ShapedOpRow
@@ -87,7 +89,7 @@ def idle_device(case: Case) -> Answer:
         severity="info" if is_recorded else None,
         cost_ms=idle.idle_ms,
         place=place,
-        evidence=_idle_evidence(idle, causes),
+        evidence=_idle_evidence(idle),
         idle_ms=idle.idle_ms,
         idle_frac=idle.idle_frac,
         after_wait_ms=idle.after_wait_ms,
@@ -99,11 +101,11 @@ def idle_device(case: Case) -> Answer:
     )
 
 
-def _idle_evidence(idle: DeviceIdle, causes: Sequence[CauseRow]) -> tuple[Ref, ...]:
+def _idle_evidence(idle: DeviceIdle) -> tuple[Ref, ...]:
     gap = next(iter(idle.gaps.records()), None)
     begin = None if gap is None else float(gap.start_ms)
     return (
-        Ref("device_idle", "causes", rows=tuple(row.label for row in causes)),
+        Ref("device_idle", "causes.idle_ms"),
         Ref(
             "trace_viewer",
             rows=() if gap is None else (gap.device,),
@@ -200,7 +202,7 @@ def tiny_kernels(case: Case) -> Answer:
         cost_ms=launching,
         high_ms=launching + share * beside,
         evidence=(
-            Ref("kernel_stats", "avg_duration_us", rows=tiny.names[:_NAMED]),
+            idle_ref("kernel_launch", *(["host_compute"] if dispatching else [])),
             Ref("overview_page", "breakdown_ms.kernel_launch"),
         ),
         kernels_per_step=each,
@@ -208,6 +210,7 @@ def tiny_kernels(case: Case) -> Answer:
         mean_tiny_kernel_us=tiny.mean_us,
         mean_launch_us=launch_us,
         waiting_ms=launching,
+        launches_ms=calling,
         dispatch_ms=dispatching or None,
     )
 
@@ -253,8 +256,9 @@ def unfused_ops(case: Case) -> Answer:
     return case.match(
         "unfused-ops",
         cost_ms=found.step_ms,
-        evidence=(Ref("kernel_stats", "kernels", rows=found.names),),
+        evidence=(Ref("kernel_stats", "kernels.share_frac", rows=found.names),),
         unfused_ms=found.step_ms,
+        kernels_frac=found.share_frac,
         mean_us=found.mean_us,
         kernels=", ".join(kernel_name(name, _KERNEL_LENGTH) for name in found.names[:2]),
     )
@@ -286,13 +290,14 @@ def no_xla(case: Case) -> Answer:
     # The caches of a host hold what a chain passes on.
     severity: Severity | None = None if on_device or share >= limit["most"] else "info"
     alone.sort(key=lambda one: -one.self_time_us)
+    share_of = f"{'device' if on_device else 'host'}_self_time_frac"
     return case.match(
         "no-xla",
         cost / 2,  # of n ops in a chain fusing leaves two in n + 1 passes over memory
         cost_ms=cost,
         severity=severity,
         high_ms=cost,
-        evidence=(Ref("framework_op_stats", "type", rows=tuple(one.operation for one in alone)),),
+        evidence=(Ref("framework_op_stats", share_of, rows=tuple(o.operation for o in alone)),),
         elementwise_frac=share,
         elementwise_ms=cost,
         elementwise_ops=len(alone),
@@ -431,6 +436,7 @@ class _Wide:
     tf32_products: float
     others: float
     names: tuple[str, ...]
+    kernels_frac: float = 0.0
     is_exact: bool = False
     is_known: bool = False
     is_double: bool = False
@@ -477,13 +483,14 @@ def full_precision(case: Case) -> Answer:
         high_ms=wide.saving(1) if step > 0 else None,
         evidence=(
             Ref("overview_page", "precision"),
-            Ref("kernel_stats", "is_16_bit", rows=wide.names),
+            Ref("kernel_stats", "kernels.share_frac", rows=wide.names),
         ),
         bits_16_frac=low,
         bits_32_frac=overview.precision.bits_32_frac,
         compute_32_ms=overview.breakdown_ms["device_compute_32"],
         products_32_ms=products if step > 0 and products else None,
         tf32_products_ms=wide.tf32_products,
+        kernels_frac=wide.kernels_frac or None,
         device_type=device,
         kernel=kernel_name(wide.names[0]) if wide.names else None,
     )
@@ -510,7 +517,8 @@ def _wide(overview: OverviewPage, kernels: KernelStats | None) -> _Wide:
         products - tf32_ms,
         tf32_ms,
         wide - products,
-        matrix.names[:_NAMED],
+        matrix.names,
+        matrix.share_frac,
         is_exact=factors_matrices(kernels),
         is_known=True,
         is_double=double.step_ms > wide / 2,
@@ -554,8 +562,9 @@ def tensor_cores_unused(case: Case) -> Iterator[Answer]:
             cost_ms=missed.step_ms,
             severity="info" if is_exact else None,
             high_ms=missed.step_ms * ON_TENSOR_CORES[1],
-            evidence=(Ref("kernel_stats", "is_kernel_using_tensor_core", rows=missed.names),),
+            evidence=(Ref("kernel_stats", "kernels.share_frac", rows=missed.names),),
             missed_ms=missed.step_ms,
+            kernels_frac=missed.share_frac,
             kernel=kernel_name(missed.names[0]) if missed.names else None,
         )
 
@@ -588,8 +597,9 @@ def layout_transposes(case: Case) -> Answer:
         "layout-transposes",
         cost_ms=turning.step_ms,
         high_ms=turning.step_ms + _NORMS_FRAC * norms,
-        evidence=(Ref("kernel_stats", "kernels", rows=turning.names),),
+        evidence=(Ref("kernel_stats", "kernels.share_frac", rows=turning.names),),
         layout_ms=turning.step_ms,
+        kernels_frac=turning.share_frac,
         convolution_ms=convolving.step_ms,
         norms_ms=norms if norms >= thresholds()["act"] * case.step_ms else None,
     )
@@ -631,6 +641,8 @@ def roofline_gap(case: Case) -> Answer:
         return unknown("no_peaks")
     # What the ops' time costs the step, where they run on a device that also idles or overlaps.
     whole_us = sum(row.self_time_us for row in rows if not _waits(row))
+    if (kernels := case.optional.kernel_stats) is not None:  # with those that copy
+        whole_us = computing_us(kernels)
     scale = compute_ms(overview) / whole_us if whole_us else 0.0
     low = [row for row in known if row.roofline_efficiency_frac < limit["roofline_low"]]
     expected, least = _gap_ms(low, scale, limit["roofline_good"]), limit["act"] * case.step_ms
@@ -653,14 +665,8 @@ def roofline_gap(case: Case) -> Answer:
         severity=None if is_own else "info",
         high_ms=_gap_ms(low, scale, 1.0),
         place=place,
-        evidence=(
-            Ref(
-                "roofline_model",
-                "ops",
-                rows=tuple(row.operation for row in low),
-            ),
-        ),
-        ops_ms=sum(scale * row.self_time_us for row in low),
+        evidence=(Ref("roofline_model", "ops.self_time_us", rows=tuple(o.operation for o in low)),),
+        ops_us=sum(row.self_time_us for row in low),
         ops=len(low),
         operation=kernel_name(first.operation, _KERNEL_LENGTH),
         efficiency_frac=first.roofline_efficiency_frac,

@@ -64,7 +64,7 @@ def _by_steps(case: Case, host: HostActivity) -> Answer:
         step_ms=step,
         severity="info" if is_usual or sure < limit["act"] * step else None,
         place=place,
-        evidence=(Ref("host_activity", "idle_ms"), Ref("framework_op_stats", "eager")),
+        evidence=(Ref("host_activity", "idle_ms"), Ref("host_activity", "calls.calls")),
         ops_per_step=dispatched(host),
         idle_ms=idle,
         python_ms=python,
@@ -157,7 +157,7 @@ def _by_op_time(case: Case) -> Answer:
     return case.match(
         "eager-op-time",
         severity="medium",
-        evidence=(Ref("framework_op_stats", "eager"),),
+        evidence=(Ref("overview_page", f"op_shares.{side}_eager_frac"),),
         eager_frac=eager[side],
         side=side,
         host_eager_frac=known["host"],

@@ -14,6 +14,7 @@ from stepscope.advice.evidence.copies import comes_from, host_memory_ops
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.device_time import (
     compute_ms,
+    idle_ref,
     launch_calls,
     may_be_the_recorders,
 )
@@ -54,7 +55,7 @@ def launch_bound(case: Case) -> Answer:
         "launch-bound-graphs" if is_replayed else "launch-bound",
         launching,
         severity="info" if is_unsure or may_be_the_recorders(case, overview) else None,
-        evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), Ref("kernel_stats")),
+        evidence=(Ref("overview_page", "breakdown_ms.kernel_launch"), idle_ref("kernel_launch")),
         kernel_launch_ms=launching,
     )
 
@@ -85,8 +86,9 @@ def slow_launches(case: Case) -> Answer:
         cost_ms=launching,
         high_ms=launching,
         evidence=(
-            Ref("device_idle", "launches", rows=tuple(list(idle.launches["call"])[:_NAMED])),
-            Ref("input_pipeline_analyzer", "input_ops"),
+            Ref("device_idle", "launches.per_step"),
+            Ref("overview_page", "breakdown_ms.kernel_launch"),
+            idle_ref("kernel_launch"),
         ),
         mean_launch_us=cost,
         launches_per_step=calls,
@@ -123,7 +125,7 @@ def host_waits(case: Case) -> Answer:
         high_ms=max(saving, min(idle.after_wait_ms, idle.blocked_ms)),
         place=place_of(case.optional.step_account, "wait"),
         evidence=(
-            Ref("device_idle", "waits", rows=tuple(list(idle.waits["call"])[:_NAMED])),
+            Ref("device_idle", "waits.per_step"),
             Ref("trace_viewer", call, from_ms=begin, to_ms=end),
         ),
         blocked_ms=idle.blocked_ms,
@@ -165,7 +167,7 @@ def host_copies(case: Case) -> Answer:
             Ref("overview_page", f"breakdown_ms.{way}"),
             Ref("hlo_stats", "category=copy-done", rows=ops)
             if ops
-            else Ref("device_idle", "copies", rows=(_WAYS[way],)),
+            else Ref("device_idle", "copies.per_step", rows=(_WAYS[way],)),
         ),
         host_to_device_ms=exposed["host_to_device"],
         device_to_host_ms=exposed["output"],
@@ -205,8 +207,8 @@ def allocation_stalls(case: Case) -> Answer:
         high_ms=stalled,
         place=place_of(account, "allocation"),
         evidence=(
-            Ref("device_idle", "allocations", rows=tuple(row.call for row in calls[:_NAMED])),
-            Ref("memory_profile"),
+            idle_ref("allocation"),
+            Ref("device_idle", "allocations.per_step", rows=tuple(row.call for row in calls[:1])),
         ),
         allocation_ms=stalled,
         calls_per_step=calls[0].per_step if calls else None,
@@ -299,12 +301,13 @@ def optimizer_per_variable(case: Case) -> Answer:
         and host.eager_ops < limit["fair"] * worst.ops
     )
     name = worst.optimizer
+    row = name if len(host.hosts) < 2 else worst.host
     optimizer_class = name if name.isidentifier() and name[:1].isupper() else "AdamW"
     return case.match(
         "optimizer-per-variable",
         cost_ms=worst.short_ms,
         severity="info" if is_graph or worst.short_ms < limit["alarm"] * case.step_ms else None,
-        evidence=(Ref("host_activity", "optimizers", rows=(name,)),),
+        evidence=(Ref("host_activity", "optimizers.time_ms", rows=(row,)),),
         optimizer=name,
         optimizer_class=optimizer_class,
         optimizer_option="fused" if has_fused(optimizer_class) else "foreach",

@@ -10,6 +10,7 @@ import numpy as np
 
 from stepscope.advice.catalogue import thresholds
 from stepscope.advice.evidence.copies import comes_from
+from stepscope.advice.evidence.device_time import idle_ref
 from stepscope.advice.evidence.threads import maker as maker_of
 from stepscope.advice.evidence.threads import place as place_of_thread
 from stepscope.advice.match import Case
@@ -57,10 +58,10 @@ def input_bound(case: Case) -> Answer:
         cause = "workers-unseen"
     return case.match(
         cause,
-        waiting,
+        wait,
         place=None if busy is None else Place(busy.function, busy.file, busy.line),
-        evidence=(Ref("overview_page", "breakdown_ms.input"), Ref("input_pipeline_analyzer")),
-        input_wait_ms=waiting,
+        evidence=(Ref("overview_page", "breakdown_ms.input"), idle_ref("input")),
+        input_wait_ms=wait,
         busy_frac=None if busy is None else busy.busy_frac,
         processes=None if busy is None else busy.processes,
     )
@@ -156,10 +157,7 @@ def loader_workers(case: Case) -> Answer:
         place=None
         if maker is None
         else Place(maker.function, maker.file, maker.line, maker.caller),
-        evidence=(
-            Ref("input_pipeline_analyzer", "input_ops", rows=(names.LONELY_LOADER,)),
-            Ref("overview_page", "breakdown_ms.input"),
-        ),
+        evidence=(Ref("overview_page", "breakdown_ms.input"), idle_ref("input")),
         input_wait_ms=saving,
         workers=min(wanted, max(cores, 2) if cores else limit["worker_cores"]),
         ops=listed((part.op or part.name, part.step_frac) for part in _ops_of_batches(account)),

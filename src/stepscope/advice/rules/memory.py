@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stepscope.advice.catalogue import thresholds
 from stepscope.advice.evidence.device_memory import device_memories
+from stepscope.advice.evidence.device_time import idle_ref
 from stepscope.advice.evidence.steps import is_window
 from stepscope.advice.match import Case
 from stepscope.advice.render import silent, unknown
@@ -58,7 +59,7 @@ def small_batch(case: Case) -> Answer:
         high_ms=fixed * (1 - 1 / times),
         evidence=(
             Ref("memory_profile", "memories.peak_bytes", rows=(fullest.id,)),
-            Ref("device_idle", "causes"),
+            idle_ref(*_FIXED),
         ),
         peak_bytes=fullest.peak_bytes,
         capacity_bytes=fullest.capacity_bytes,

@@ -84,7 +84,7 @@ def largest_part(case: Case) -> Iterator[Answer]:
     for rank, (part, (cause, facts)) in enumerate(judged):
         if rank < _NAMED or part is largest:
             found = _finding(part, case, cause, facts)
-            yield replace(found, evidence=(*found.evidence, *_evidence(part, case)))
+            yield replace(found, evidence=(*found.evidence, *_evidence(part)))
 
 
 def _is_shown(part: AccountPart, known: float) -> bool:
@@ -374,17 +374,11 @@ def _detail(role: str, name: str, at: ShareRow | RivalRow, frac: float) -> str:
     return " ".join(filter(None, (f"{role}:", name, site, share_words(frac))))
 
 
-def _evidence(part: AccountPart, case: Case) -> Iterator[Ref]:
+def _evidence(part: AccountPart) -> Iterator[Ref]:
     # A copy that an op makes and the copies of a device have one name.
     yield Ref("step_account", f"kind={part.kind}", rows=(part.name,) if part.name else ())
-    ops, kernels = case.optional.framework_op_stats, case.optional.kernel_stats
-    if part.kind == "op" and part.op:
-        if ops is not None and part.op in ops.ops["operation"]:
-            yield Ref("framework_op_stats", "self_time_us", rows=(part.op,))
-        elif kernels is not None and part.op in kernels.kernels["name"]:  # no known op launched it
-            yield Ref("kernel_stats", "total_duration_us", rows=(part.op,))
     if part.holds("is_burst"):
-        yield Ref("overview_page", "step_table")
+        yield Ref("overview_page", "step_table.step_time_ms")
     at = f"{part.file}:{part.line}" if part.file and part.line else ""
     if found := at if part.kind in _CODE else part.op or part.text("first"):
         yield Ref("trace_viewer", found)
