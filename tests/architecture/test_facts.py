@@ -25,7 +25,7 @@ _WORDS: Final = 4
 _RATIO: Final = 8  # one in as many words of a sentence, at least
 _WORD: Final = re.compile(r"[A-Za-z][a-z]*(?:'s)?[.,:;]?")
 # Texts of the tool compiled_regions, which is no part of the diagnosis; they may only become fewer.
-_SENTENCES: Final = {"torch/graph_captures.py": 2}
+_SENTENCES: Final = {"torch/graph_ops.py": 2}
 # Formulas of PyTorch's ops, and sizes of types: numbers that nobody chose.
 _FORMULAS: Final = ("torch/costs.py", "torch/signature.py", "torch/graph_replays.py")
 _FREE: Final = (-1, 0, 1, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import cache, cached_property
 from importlib import import_module
 from types import MappingProxyType
@@ -142,17 +143,9 @@ def rule_of(id_: str) -> Rule:
         answers = detect(case) if detect else _by_conditions(id_, case)
         yield from map(case.judged, (answers,) if isinstance(answers, Answer) else answers)
 
-    facts = entry.facts
     return Rule(
-        id=id_,
+        **{one.name: getattr(entry.facts, one.name) for one in fields(RuleFacts)},
         check=check,
-        title=facts.title,
-        needs=facts.needs,
-        optional=facts.optional,
-        adds=facts.adds,
-        symptom_of=facts.symptom_of,
-        cause_of=facts.cause_of,
-        parts=facts.parts,
         threshold=entry.fires,
         evidence=cast("tuple[Evidence, ...]", entry.evidence),
         change=effects()[entry.effect] if entry.effect else None,

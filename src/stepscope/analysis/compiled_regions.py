@@ -19,7 +19,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import python_lines
 from stepscope.tables.ops.gpu_models import model_peaks
-from stepscope.tables.torch.graph_captures import op_counts, ops_of_graph
+from stepscope.tables.torch.graph_ops import op_counts, ops_of_graph
 from stepscope.tables.torch.graph_replays import (
     Replays,
     has_replays,
@@ -216,7 +216,7 @@ class CompiledRegions(Result):
         breaks: Graph breaks, if stacks were recorded.
         triton: Triton kernels.
         graphs: CUDA and HIP graphs.
-        graph_ops: Ops of the graphs, if their capture was recorded.
+        graph_ops: Ops of the graphs, if their kernels also ran without one.
     """
 
     tool = "compiled_regions"
@@ -414,9 +414,9 @@ def _why_empty(profile: Profile, found: CompiledRegions) -> Iterator[Diagnostic]
         yield _empty("graphs", no_graph)
     if not len(found.graph_ops):
         untold = (
-            "A replay does not say which ops its kernels come from, and neither a capture of the "
-            "graph nor a run of the same kernels outside of it was recorded: record the capture, "
-            "too, in this file or in one beside it."
+            "A replay does not say which ops its kernels come from, and no run of the same kernels "
+            "outside of it was recorded: record the warm-up before the capture, too, in this file "
+            "or in one beside it."
         )
         yield _empty("graph_ops", untold if len(found.graphs) else no_graph)
 

@@ -186,11 +186,7 @@ def _batch_row(key: tuple[str, int], parts: list[tuple[EngineSteps, Bool]]) -> d
             for one, mine in parts
         ]
     )
-    device, gap, span = (
-        column("device_ps"),
-        column("gap_ps"),
-        column("last_ps") - column("first_ps"),
-    )
+    device, gap, span = (column(name) for name in ("device_ps", "gap_ps", "span_ps"))
     count = len(device)
     known = gap >= 0
     # A step costs what it lasts on the device and the gap before; the first's gap is not known.

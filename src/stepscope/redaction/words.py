@@ -194,37 +194,37 @@ splitlines splits sprop spsolve sq sqlite sqrt sqrtm square squared squaring squ
 sse ssl sspaddmm stable stack stacks stage stages stall standard standardize start starts
 startswith stat state stateful stateless states static statistics stats status std stdin step
 steplog stepped steps stepscope stf stft stitch stochastic stop stopped storage stores str
-strategy stream streambegincapture streamendcapture streamk strict stride stridebatch strided
-strides string strings strip strong structure structured stub sub subcmul subdtype subprocess
-subscribe substr substring subtensoropwith subtract such sum summaries summary summed sumprod sunk
-suppression surrogatepass sv svd svdvals swap swapaxes swapcase swapdimension swapdims swish
-switch sxm sy sycl syevd sym symbol symbolic symbols symm sync synchronization synchronize sys
-syscall system systems sz table tables tachyon tag tail take taken takes tall tan tanh tape target
-task tb tbc tc tcgen tcs tec telemetry tell tem temp template temporary tensor tensorboard
-tensordot tensorflow tensorinv tensorop tensorrt tensors tensorsolve tensorstore teraflops test
-text tf tfe tfprof tfrt th than that the them then they this thnn those thq thread threading
-threadpool threads threefry threshold throttle through throughput thrust thunk thunks tid tifffile
-tile tiles tilesize time timed timeline times timeseries timestamp timing timm tmp tn tnn tnt to
-together toggle toggles token tokens toks told tolist toml too tool top topk torch torchinductor
-torchvision total tpu trace traceable traceback traced tracer traces tracing track trackable
-tracking tracks train trainer training traits transcode transfer transform transformer
-transformers transforms translate transport transpose trapezoid trapz tree trees trf tri
-triangular tricks tridiagonal trigger tril trilinear trip triplet triton triu trivial trs trsm
-trtri true truediv trunc truncate truncated trusted try ts tsl tst tstate tsv tt tuple turing two
-twodim tx txt type typename types ucc ucp ufunc ufunclike ufuncs uint ul um umath umma un unary
-unaryop unattributed unbatch unbind uncertain uncompress unconnected undisturbed unflatten unfold
-ungqr unicode unified uniform unigram unique unit units unknown unmap unpack unpickler unpool
-unprivileged unravel unrecorded unroll unrolled unsafe unscale unshuffle unsigned unsorted
-unsqueeze unstack unstage until unweighted unwrap up update upper upsample upsampling us usage use
-user usr usual utc utf util utilities utils val valid validate validation valu value values vander
-var variable variables variant varlen vars vdot vec vecdot vector vectorize vectorized vega vendor
-venv version versions vex vf vgpr view viewer virtual visualization viztracer vjp vld vllm vmap
-vmem vocab void volatile volta voltage vpu vram vreg vres vsplit vst vstack vulkan wait waited
-waiting waits wal wald wall warm warn warning warp warpgroup warpgroupsize warps was wav wave weak
-weibull weight weighted weights were wgmma wgr wgrad what when where while who whole why width
-window windowed winogra winograd wire with within without wmma work worker workers workgroup
-workspace would wr wrap wrapp wrapped wrapper write writer writers written xdivy xdl xdlops xent
-xf xinfo xla xladot xlog xlogy xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn yogi your za zarr
-zero zeros zerotensor zeta zfill zip zstandard zstd
+strategy stream streamk strict stride stridebatch strided strides string strings strip strong
+structure structured stub sub subcmul subdtype subprocess subscribe substr substring
+subtensoropwith subtract such sum summaries summary summed sumprod sunk suppression surrogatepass
+sv svd svdvals swap swapaxes swapcase swapdimension swapdims swish switch sxm sy sycl syevd sym
+symbol symbolic symbols symm sync synchronization synchronize sys syscall system systems sz table
+tables tachyon tag tail take taken takes tall tan tanh tape target task tb tbc tc tcgen tcs tec
+telemetry tell tem temp template temporary tensor tensorboard tensordot tensorflow tensorinv
+tensorop tensorrt tensors tensorsolve tensorstore teraflops test text tf tfe tfprof tfrt th than
+that the them then they this thnn those thq thread threading threadpool threads threefry threshold
+throttle through throughput thrust thunk thunks tid tifffile tile tiles tilesize time timed
+timeline times timeseries timestamp timing timm tmp tn tnn tnt to together toggle toggles token
+tokens toks told tolist toml too tool top topk torch torchinductor torchvision total tpu trace
+traceable traceback traced tracer traces tracing track trackable tracking tracks train trainer
+training traits transcode transfer transform transformer transformers transforms translate
+transport transpose trapezoid trapz tree trees trf tri triangular tricks tridiagonal trigger tril
+trilinear trip triplet triton triu trivial trs trsm trtri true truediv trunc truncate truncated
+trusted try ts tsl tst tstate tsv tt tuple turing two twodim tx txt type typename types ucc ucp
+ufunc ufunclike ufuncs uint ul um umath umma un unary unaryop unattributed unbatch unbind
+uncertain uncompress unconnected undisturbed unflatten unfold ungqr unicode unified uniform
+unigram unique unit units unknown unmap unpack unpickler unpool unprivileged unravel unrecorded
+unroll unrolled unsafe unscale unshuffle unsigned unsorted unsqueeze unstack unstage until
+unweighted unwrap up update upper upsample upsampling us usage use user usr usual utc utf util
+utilities utils val valid validate validation valu value values vander var variable variables
+variant varlen vars vdot vec vecdot vector vectorize vectorized vega vendor venv version versions
+vex vf vgpr view viewer virtual visualization viztracer vjp vld vllm vmap vmem vocab void volatile
+volta voltage vpu vram vreg vres vsplit vst vstack vulkan wait waited waiting waits wal wald wall
+warm warn warning warp warpgroup warpgroupsize warps was wav wave weak weibull weight weighted
+weights were wgmma wgr wgrad what when where while who whole why width window windowed winogra
+winograd wire with within without wmma work worker workers workgroup workspace would wr wrap wrapp
+wrapped wrapper write writer writers written xdivy xdl xdlops xent xf xinfo xla xladot xlog xlogy
+xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn yogi your za zarr zero zeros zerotensor zeta
+zfill zip zstandard zstd
 """
 WORDS: Final = frozenset(_WORDS.split())

@@ -93,7 +93,6 @@ class RuleEntry:
 
     Attributes:
         facts: What lists of rules know of it.
-        problem: What it looks for, as a noun phrase.
         fires: When it fires.
         evidence: Kinds of events that it needs.
         effect: Name of the effect of its change; "" saves no time.
@@ -103,7 +102,6 @@ class RuleEntry:
     """
 
     facts: RuleFacts
-    problem: str
     fires: str
     evidence: tuple[str, ...]
     effect: str
@@ -158,7 +156,6 @@ def _entry(id_: str, table: Mapping[str, Any]) -> RuleEntry:
     listed = {name: tuple(table.get(name, ())) for name in names}
     return RuleEntry(
         RuleFacts(id_, title=table["problem"], **listed),
-        problem=table["problem"],
         fires=table["fires"],
         evidence=tuple(table.get("evidence", ())),
         effect=table.get("effect", ""),

@@ -217,10 +217,12 @@ def _by_family(
     alone = HALF_FRAC * room if any(scopes_of(one.op.name) for one in facts) else room
     rest = [at for at in order[int(alone) :] if total[at]]
     keys: list[tuple[object, ...]] = [(at,) for at in range(len(facts))]
-    layers = _largest([(*families[at], layer_of(facts[at].op.name)) for at in rest], total[rest])
-    chosen = set(layers[: room - int(alone)])
-    for at in rest:
-        layer = (*families[at], layer_of(facts[at].op.name))
+    layers = {at: (*families[at], layer_of(facts[at].op.name)) for at in rest}
+    time: Counter[tuple[object, ...]] = Counter()
+    for at, layer in layers.items():
+        time[layer] += int(total[at])
+    chosen = dict(time.most_common(room - int(alone)))
+    for at, layer in layers.items():
         keys[at] = layer if layer in chosen else families[at]
     groups: dict[tuple[object, ...], list[int]] = {}
     for at in order:  # the longest of a group comes first
@@ -230,8 +232,8 @@ def _by_family(
     place = np.zeros(len(facts), dtype=np.int32)
     for number, group in enumerate(groups.values()):
         timed = ((layer_of(facts[at].op.name), int(total[at])) for at in group)
-        layer = shared_scope(time_by_scope(timed))
-        merged.append(replace(facts[group[0]], others=len(group) - 1, layer=layer))
+        common = shared_scope(time_by_scope(timed))
+        merged.append(replace(facts[group[0]], others=len(group) - 1, layer=common))
         place[group] = number
     return place[code], merged
 
@@ -241,14 +243,6 @@ def _family_key(one: Computed, is_apart: bool) -> tuple[object, ...]:
     is_alone = is_eager_in_jax(one.op.name)
     scope = scope_of(one.op.name), routine_of(one.op.name)
     return one.kind, family_of_op(one.op), one.on_device, scope, is_apart, is_alone
-
-
-def _largest(keys: list[tuple[object, ...]], total: I64) -> list[tuple[object, ...]]:
-    """Distinct keys, those with the most time first."""
-    time: Counter[tuple[object, ...]] = Counter()
-    for key, spent in zip(keys, total.tolist(), strict=True):
-        time[key] += spent
-    return [key for key, _spent in time.most_common()]
 
 
 def _joined(parts: list[_Spans], begin_ps: int, end_ps: int) -> _Spans:

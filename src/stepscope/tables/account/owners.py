@@ -38,6 +38,7 @@ _TRACING = "jit"
 _TRAINERS = re.compile(r"(?:keras|tf_keras|(?:pytorch_)?lightning)\.")
 # A function that a package offers; what others of it do in between is its own.
 _PUBLIC = re.compile(r"(?!_)\w+")
+_OF_PACKAGE = re.compile(r"(?!_)\w+\..")
 _KINDS = {
     PYTHON: "python",
     FRAMEWORK_CALL: "framework",
@@ -263,20 +264,9 @@ def _called_back_by(calls: Frames, around: int, own: int) -> str:
     end = calls.start_ps + calls.length_ps
     holds = (calls.kind[between] == LIBRARY) & (end[between] >= end[own])
     found = (name_at(calls, row) for row in reversed(between[holds].tolist()))
-    return next(
-        (
-            one.public
-            for one in found
-            if _PUBLIC.fullmatch(one.function) and _is_of_package(one.public)
-        ),
-        "",
-    )
-
-
-def _is_of_package(public: str) -> bool:
-    package, _, function = public.partition(".")
-    is_named = _PUBLIC.fullmatch(package) is not None and bool(function)
-    return is_named and package not in sys.stdlib_module_names
+    public = (one.public for one in found if _PUBLIC.fullmatch(one.function))
+    packages = (one for one in public if one.partition(".")[0] not in sys.stdlib_module_names)
+    return next(filter(_OF_PACKAGE.match, packages), "")
 
 
 def _out_of_models(calls: Frames, own: int, file: str) -> int:

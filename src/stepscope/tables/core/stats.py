@@ -44,7 +44,6 @@ WANTED = (
     names.LAUNCH_ORIGIN,
     names.SEQUENCE_NUMBER,
     names.COLLECTIVE_NUMBER,
-    names.GRAPH_NODE,
 )
 # Nearly every op of PyTorch's has these, and few tables ask for them: each is looked for by itself
 # when one does, and until then takes no memory.

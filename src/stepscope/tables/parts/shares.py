@@ -22,7 +22,7 @@ from stepscope.tables.hlo.dataflow import reached, readers
 from stepscope.tables.hlo.replica_groups import computes_the_same
 from stepscope.tables.host.events import Work
 from stepscope.tables.parts.grouping import Part, lines_of, scope_with_most
-from stepscope.tables.parts.sites import NOWHERE, Site, callers_of, sites_of
+from stepscope.tables.parts.sites import NOWHERE, Site, sites_of
 from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from, instruction_of
@@ -80,7 +80,7 @@ def shares_of(host: Host, part: Part, event: int) -> Iterator[Share]:
         Share(ESTIMATED, line.name, line.share, Site(line.frame.function, *line.frame[:2]))
         for line in lines_of(host, part)
     )
-    for role, sites in ((LINE, sites_of(host, part)), (CALLER, callers_of(host, part))):
+    for role, sites in zip((LINE, CALLER), sites_of(host, part), strict=True):
         yield from (Share(role, site.function, frac, site) for site, frac in sites)
 
 

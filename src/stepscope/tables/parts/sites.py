@@ -47,14 +47,14 @@ class _Run(NamedTuple):
     time_ps: float
 
 
-def sites_of(host: Host, part: Part) -> list[tuple[Site, float]]:
-    """Return the lines that a part's ops come from, where several have much of it, or one most."""
-    return _largest(((run.site, run.time_ps) for run in _runs_of(host, part)), part.total_ps)
+def sites_of(host: Host, part: Part) -> tuple[list[tuple[Site, float]], list[tuple[Site, float]]]:
+    """Return the lines that a part's ops come from, and what calls these, with their shares.
 
-
-def callers_of(host: Host, part: Part) -> list[tuple[Site, float]]:
-    """Return what calls these lines, in the same way."""
-    return _largest(((run.caller, run.time_ps) for run in _runs_of(host, part)), part.total_ps)
+    Where several have much of it, or one most.
+    """
+    runs = _runs_of(host, part)
+    lines = _largest(((run.site, run.time_ps) for run in runs), part.total_ps)
+    return lines, _largest(((run.caller, run.time_ps) for run in runs), part.total_ps)
 
 
 def leading(host: Host, one: Part) -> int:

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import Final, NamedTuple
 
@@ -238,8 +238,8 @@ def _kept(sizes: _Heads, *, from_end: bool) -> float:
 def _attention(
     *,
     at: int = 0,
-    heads_first: bool,
-    causal: int | None,
+    heads_first: bool = False,
+    causal: int,
     lengths: int | None = None,
     backward: bool = False,
     from_end: bool = False,
@@ -268,16 +268,14 @@ def _attention(
         scores = sizes.batch * sizes.heads * sizes.queries * sizes.keys
         products = (3, 2) if backward else (1, 1)
         model = 2.0 * scores * (products[0] * sizes.size_qk + products[1] * sizes.size_v)
-        is_causal = causal is not None and (
-            call.flag(causal) or call.value(causal) in _CAUSAL_MASKS
-        )
+        is_causal = call.flag(causal) or call.value(causal) in _CAUSAL_MASKS
         share = _kept(sizes, from_end=from_end) if is_causal and not packed else 1.0
         out = query.bytes / sizes.size_qk * sizes.size_v if sizes.size_qk else math.nan
         size = query.bytes + key.bytes + value.bytes + out
         if backward:  # reads the gradient and the result, too, and writes three gradients
             size = 2 * size + out
         # Without the values of the arguments it is unknown whether half of it was masked.
-        is_at_most = packed or (causal is not None and not call.values)
+        is_at_most = packed or not call.values
         return OpCost(model, model * share, size, query.type, is_at_most)
 
     return cost
@@ -295,8 +293,8 @@ def _packed(
     return _Heads(batch, heads, tokens, longest[0], size, value.shape[-1])
 
 
-_FLASH: Final = _attention(heads_first=False, causal=8, lengths=3)
-_FLASH_BACK: Final = _attention(at=1, heads_first=False, causal=11, lengths=6, backward=True)
+_of_heads: Final = partial(_attention, heads_first=True)
+_backward: Final = partial(_attention, at=1, backward=True)
 
 
 # ---------------------------------------------------------------------------- what only moves bytes
@@ -360,14 +358,15 @@ def _softmax(call: Signature) -> OpCost:
     return _moved(one.bytes + prod(one.shape) * (4.0 if to_float else element_bytes(one.type)))
 
 
-def _copy(call: Signature) -> OpCost:
-    target, source = call.tensor(0), call.tensor(1)
-    return UNKNOWN if target is None or source is None else _moved(target.bytes + source.bytes)
+def _each_once(count: int) -> CostOf:
+    """Return the cost of reading or writing each of the first ``count`` inputs once."""
 
+    def cost(call: Signature) -> OpCost:
+        inputs = [call.tensor(at) for at in range(count)]
+        known = [one.bytes for one in inputs if one is not None]
+        return _moved(sum(known)) if len(known) == count else UNKNOWN
 
-def _fill(call: Signature) -> OpCost:
-    target = call.tensor(0)
-    return UNKNOWN if target is None else _moved(target.bytes)
+    return cost
 
 
 def _reduce(call: Signature) -> OpCost:
@@ -383,25 +382,17 @@ def _reduce(call: Signature) -> OpCost:
     return _moved(one.bytes + prod(left) * element_bytes(one.type))
 
 
-def _gathered(rows: int, index: int) -> CostOf:
-    """Of look-ups of whole rows in a table: they are read and written, the rest is not."""
+def _gathered(index: int, *, whole_rows: bool = True) -> CostOf:
+    """Of look-ups in a table: its rows or elements are read and written, the rest is not."""
 
     def cost(call: Signature) -> OpCost:
-        table, at = call.tensor(rows), call.tensor(index)
-        if table is None or at is None or not table.shape:
+        values, at = call.tensor(0), call.tensor(index)
+        if values is None or at is None or not values.shape:
             return UNKNOWN
-        row = prod(table.shape[1:]) * element_bytes(table.type)
-        return _moved(at.bytes + 2 * prod(at.shape) * row)
+        each = (prod(values.shape[1:]) if whole_rows else 1) * element_bytes(values.type)
+        return _moved(at.bytes + 2 * prod(at.shape) * each)
 
     return cost
-
-
-def _gather(call: Signature) -> OpCost:
-    """Of look-ups of single elements."""
-    table, at = call.tensor(0), call.tensor(2)
-    if table is None or at is None:
-        return UNKNOWN
-    return _moved(at.bytes + 2 * prod(at.shape) * element_bytes(table.type))
 
 
 def _embedding_backward(call: Signature) -> OpCost:
@@ -525,36 +516,22 @@ _OPS: Final[Mapping[str, CostOf]] = {
     "convolution_backward": _convolution_backward,
     "cudnn_convolution_backward_input": _one_gradient,
     "cudnn_convolution_backward_weight": _one_gradient,
-    "_flash_attention_forward": _FLASH,
-    "_flash_attention_backward": _FLASH_BACK,
-    "_scaled_dot_product_flash_attention": _attention(heads_first=True, causal=4),
-    "_scaled_dot_product_flash_attention_backward": _attention(
-        at=1, heads_first=True, causal=11, backward=True
-    ),
-    "_scaled_dot_product_flash_attention_for_cpu": _attention(heads_first=True, causal=4),
-    "_scaled_dot_product_efficient_attention": _attention(heads_first=True, causal=6),
-    "_scaled_dot_product_efficient_attention_backward": _attention(
-        at=1, heads_first=True, causal=10, backward=True
-    ),
-    "_efficient_attention_forward": _attention(heads_first=False, causal=9, lengths=4),
-    "_efficient_attention_backward": _attention(
-        at=1, heads_first=False, causal=14, lengths=6, backward=True
-    ),
-    "_scaled_dot_product_cudnn_attention": _attention(heads_first=True, causal=6),
-    "_cudnn_attention_forward": _attention(heads_first=True, causal=10, lengths=4),
-    "_scaled_dot_product_cudnn_attention_backward": _attention(
-        at=1, heads_first=True, causal=14, backward=True
-    ),
-    "flash_attn::_flash_attn_forward": _attention(heads_first=False, causal=5, from_end=True),
-    "flash_attn::_flash_attn_backward": _attention(
-        at=1, heads_first=False, causal=11, backward=True, from_end=True
-    ),
-    "flash_attn::_flash_attn_varlen_forward": _attention(
-        heads_first=False, causal=9, lengths=3, from_end=True
-    ),
-    "flash_attn::_flash_attn_varlen_backward": _attention(
-        at=1, heads_first=False, causal=15, lengths=9, backward=True, from_end=True
-    ),
+    "_flash_attention_forward": _attention(causal=8, lengths=3),
+    "_flash_attention_backward": _backward(causal=11, lengths=6),
+    "_scaled_dot_product_flash_attention": _of_heads(causal=4),
+    "_scaled_dot_product_flash_attention_backward": _backward(heads_first=True, causal=11),
+    "_scaled_dot_product_flash_attention_for_cpu": _of_heads(causal=4),
+    "_scaled_dot_product_efficient_attention": _of_heads(causal=6),
+    "_scaled_dot_product_efficient_attention_backward": _backward(heads_first=True, causal=10),
+    "_efficient_attention_forward": _attention(causal=9, lengths=4),
+    "_efficient_attention_backward": _backward(causal=14, lengths=6),
+    "_scaled_dot_product_cudnn_attention": _of_heads(causal=6),
+    "_cudnn_attention_forward": _of_heads(causal=10, lengths=4),
+    "_scaled_dot_product_cudnn_attention_backward": _backward(heads_first=True, causal=14),
+    "flash_attn::_flash_attn_forward": _attention(causal=5, from_end=True),
+    "flash_attn::_flash_attn_backward": _backward(causal=11, from_end=True),
+    "flash_attn::_flash_attn_varlen_forward": _attention(causal=9, lengths=3, from_end=True),
+    "flash_attn::_flash_attn_varlen_backward": _backward(causal=15, lengths=9, from_end=True),
     **dict.fromkeys([*_UNARY, *(f"{one}_" for one in _UNARY)], _element_by_element(1)),
     **dict.fromkeys([*_BINARY, *(f"{one}_" for one in _BINARY)], _element_by_element(2)),
     **dict.fromkeys(_TESTS, _element_by_element(2, out_type="bool")),
@@ -563,11 +540,11 @@ _OPS: Final[Mapping[str, CostOf]] = {
     **dict.fromkeys(_NORMS, _like_first),
     **dict.fromkeys(_REDUCTIONS, _reduce),
     **dict.fromkeys(["_softmax", "_log_softmax"], _softmax),
-    **dict.fromkeys(["fill_", "zero_"], _fill),
-    "copy_": _copy,
-    "embedding": _gathered(0, 1),
-    "index_select": _gathered(0, 2),
-    "gather": _gather,
+    **dict.fromkeys(["fill_", "zero_"], _each_once(1)),
+    "copy_": _each_once(2),
+    "embedding": _gathered(1),
+    "index_select": _gathered(2),
+    "gather": _gathered(2, whole_rows=False),
     "embedding_dense_backward": _embedding_backward,
     # What is written is as large as the first, in place or not.
     **dict.fromkeys([f"_foreach_{name}{end}" for name in _MAPS for end in ("", "_")], _lists(0)),

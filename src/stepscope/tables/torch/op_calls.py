@@ -85,25 +85,16 @@ def op_calls(host: Host) -> OpCalls:
 
 
 def _op_of_each(host: Host) -> I64:
-    """The event row of the op that launched each device event, -1 for none."""
-    launches = launched(host)
+    """The event row of the innermost op around each device event's launch, -1 for none."""
+    launches, space = launched(host), host.space
     found = np.full(len(launches.call), -1, np.int64)
     if names.ARGUMENTS not in stat_rows(host):
         return found  # no recording of PyTorch's
     for number in np.unique(launches.thread[launches.thread >= 0]).tolist():
-        mine = np.flatnonzero(launches.thread == number)
-        found[mine] = ops_around(host, number, launches.start_ps[mine])
-    return found
-
-
-def ops_around(host: Host, thread: int, times_ps: I64) -> I64:
-    """The event row of the innermost op of a thread around each time, -1 for none."""
-    space, own = host.space, _ops_of_thread(host, thread)
-    if not len(own):
-        return np.full(len(times_ps), -1, np.int64)
-    start = space.events.start_ps[own]
-    at = innermost(start, start + space.length_ps[own], times_ps)
-    found: I64 = np.where(at >= 0, own[at], -1)
+        mine, own = np.flatnonzero(launches.thread == number), _ops_of_thread(host, number)
+        start = space.events.start_ps[own]
+        at = innermost(start, start + space.length_ps[own], launches.start_ps[mine])
+        found[mine] = np.append(own, -1)[at]
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
 from stepscope.schema.serving_marks import SGLANG_STEP, VLLM_STEP
 from stepscope.tables.core.group_unions import union_by_group
@@ -52,7 +53,7 @@ class EngineSteps:
         device_ps: Time in which anything of what the step launched ran.
         graph_ps: Device time, added up, of what a graph launched.
         kernels: What it launched.
-        first_ps, last_ps: Begin and end of that on the device; 0 where it launched nothing.
+        span_ps: From the begin of that on the device to its end; 0 where it launched nothing.
         gap_ps: Of the device before it: from the end of the work of the steps before; -1 where
             there is none.
     """
@@ -64,8 +65,7 @@ class EngineSteps:
     device_ps: I64
     graph_ps: I64
     kernels: I64
-    first_ps: I64
-    last_ps: I64
+    span_ps: I64
     gap_ps: I64
 
     def __len__(self) -> int:
@@ -127,8 +127,7 @@ def _with_devices(
     np.minimum.at(first, step[has], begin)
     np.maximum.at(last, step[has], end)
     kernels = np.bincount(step[has], minlength=size).astype(np.int64)
-    replayed, of_graph = np.zeros(size, np.int64), has[from_graphs(host)[has]]
-    np.add.at(replayed, step[of_graph], events.duration_ps[of_graph])
+    of_graph = has[from_graphs(host)[has]]
     until = np.maximum.accumulate(last) if size else last
     before = np.append(0, until[:-1])[:size]
     known = (kernels > 0) & (np.append(0, np.cumsum(kernels)[:-1])[:size] > 0)
@@ -138,9 +137,8 @@ def _with_devices(
         start_ps=start,
         host_ps=length,
         device_ps=union_by_group(step[has], begin, end, size),
-        graph_ps=replayed,
+        graph_ps=sum_by_key(step[of_graph], events.duration_ps[of_graph], size),
         kernels=kernels,
-        first_ps=np.where(kernels > 0, first, 0),
-        last_ps=last,
+        span_ps=np.where(kernels > 0, last - first, 0),
         gap_ps=np.where(known, np.maximum(first - before, 0), -1),
     )

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
@@ -91,11 +92,10 @@ def triton_kernels(host: Host) -> tuple[TritonKernel, ...]:
         np.where(is_triton[signature], made, -1)[mine],
     )
     first, code = distinct_rows(keys)
-    counts = np.bincount(code, minlength=len(first))
-    time = np.zeros(len(first), np.int64)
-    np.add.at(time, code, events.duration_ps[mine])
+    counts = np.bincount(code, minlength=len(first)).tolist()
+    times = sum_by_key(code, events.duration_ps[mine], len(first)).tolist()
     found: dict[tuple[str, ...], TritonKernel] = {}
-    for row, at in enumerate(first.tolist()):
+    for at, count, time in zip(first.tolist(), counts, times, strict=True):
         number, text = int(keys[1][at]), int(keys[2][at])
         one = calls.signatures[number] if number >= 0 and is_triton[number] else None
         name = host.space.event_metadata.name[int(keys[0][at])]
@@ -106,8 +106,8 @@ def triton_kernels(host: Host) -> tuple[TritonKernel, ...]:
         found[key] = TritonKernel(
             name=name,
             shapes=shapes,
-            calls=int(counts[row]) + (before.calls if before else 0),
-            device_ps=int(time[row]) + (before.device_ps if before else 0),
+            calls=count + (before.calls if before else 0),
+            device_ps=time + (before.device_ps if before else 0),
             bytes=cost_of(one).bytes if one else nan,
             **kernel,
         )

@@ -7,7 +7,7 @@ import pytest
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import Part, parts
-from stepscope.tables.parts.sites import callers_of, leading, sites_of
+from stepscope.tables.parts.sites import leading, sites_of
 from stepscope.tables.traits.instructions import compiled_from
 from tests.profiles import draw, event
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
@@ -65,7 +65,7 @@ Lines = list[tuple[int, int]]
 def sites(first: list[Frame], second: list[Frame], thread: str) -> tuple[Lines, Lines]:
     """Lines of these products, and of their callers."""
     host, _found, part = products(first, second, thread)
-    listed = sites_of(host, part), callers_of(host, part)
+    listed = sites_of(host, part)
     lines, callers = ([(site.line, round(100 * share)) for site, share in of] for of in listed)
     return lines, callers
 
