@@ -181,18 +181,13 @@ def growth(said: Native | None, steps: HostSteps) -> Growth | None:
     is_steady = more.min() > 0 and more.min() * _EVEN >= usual and more.max() <= _EVEN * usual
     if not is_steady or count[-1] < GROWN * count[0]:
         return None
-    return Growth(
-        int(count[0]), int(count[-1]), float(count.mean()), _growing(said, ops, step, len(start))
-    )
-
-
-def _growing(said: Native, ops: I64, step: I64, count: int) -> str:
-    """The op of which the last step has most more than the first."""
     labels = said.named.labels
-    last, first = (
-        np.bincount(said.label[ops[step == one]], minlength=len(labels)) for one in (count - 1, 0)
+    first, last = (
+        np.bincount(said.label[ops[step == one]], minlength=len(labels))
+        for one in (0, len(start) - 1)
     )
-    return labels[int(np.argmax(last - first))][0]
+    op = labels[int(np.argmax(last - first))][0]
+    return Growth(int(count[0]), int(count[-1]), float(count.mean()), op)
 
 
 # Kinds of owners beside those of events on the thread (``native.NOTHING`` to ``ALLOCATE``).
@@ -381,7 +376,10 @@ def _moments(
     events = None if said is None else innermost(said.start_ps, said.length_ps)
     parted = events, None if calls is None else calls.moments
     begin, until, of_step = _cut(start, end, work, parted, tracing)
-    event, call = (_at(one, begin) for one in parted)
+    event, call = (
+        np.broadcast_to(np.int32(-1), len(begin)) if one is None else one.at(begin).astype(np.int32)
+        for one in parted
+    )
     del events, parted  # as large as all that is found of the moments
     if len(begin) > LARGE:
         give_back()
@@ -434,12 +432,6 @@ def _cut(
     step = span_at(start, end, times[:-1]).astype(np.int32)
     inside = step >= 0
     return times[:-1][inside], times[1:][inside], step[inside]
-
-
-def _at(one: Moments | None, begin: I64) -> I32:
-    if one is None:
-        return np.broadcast_to(np.int32(-1), len(begin))
-    return one.at(begin).astype(np.int32)
 
 
 def _owners(
