@@ -46,6 +46,19 @@ done = stepscope.stop()
 print(done.path)
 print([note.slug for note in done.warnings])
 """
+STARTED_BY_ANOTHER_THREAD = """
+import threading
+from stepscope.capture import control
+from stepscope.capture.recorders.annotations import AnnotationRecorder
+begun = threading.Event()
+class Slow(AnnotationRecorder):
+    def start(self, options):
+        begun.set()
+        time.sleep(1)
+control.recorders = lambda: [Slow()]
+threading.Thread(target=stepscope.start, args=(logdir,), daemon=True).start()
+begun.wait()
+"""
 BECOME_NOBODY = """
 with stepscope.Profile(None, options()):
     work(1)
@@ -213,6 +226,13 @@ def test_a_crash_without_stop_is_written_at_exit(tmp_path: Path) -> None:
     assert code == 1
     assert "ValueError: of the program" in complained
     assert steps_in(recording(tmp_path)) == 20
+
+
+def test_an_end_waits_for_a_recording_that_another_thread_starts(tmp_path: Path) -> None:
+    code, _, complained = run(tmp_path, STARTED_BY_ANOTHER_THREAD)
+    assert code == 0
+    assert "nothing happened meanwhile" in complained  # and not: the rest is lost
+    assert decode(recording(tmp_path).read_bytes()).damage is None
 
 
 def test_ctrl_c_is_the_programs_and_the_recording_is_written(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from stepscope.capture.recorders import recorders
 from stepscope.capture.recording import Reason, Recording
 from stepscope.capture.result import Capture
 from stepscope.capture.runtime.daemon_thread import beside
+from stepscope.capture.runtime.main_thread import run_waiting
 from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.errors import CaptureError
 
@@ -35,6 +36,8 @@ _RANK: Final = {"flight recorder": 0, "launcher": 1, "remote": 2, "person": 3}
 #: Recordings that go on once the one that took the profilers has ended.
 SET_ASIDE: Final = ("flight recorder", "launcher")
 _TURN_SECONDS: Final = 0.05
+# An ending program waits so long for a recording that another thread is starting.
+_START_SECONDS, _SLICE_SECONDS = 10.0, 0.005
 _log: Final = logging.getLogger("stepscope")
 
 
@@ -325,7 +328,20 @@ def _finish_all(reason: Reason) -> None:
 
 
 def _at_exit() -> None:
+    _await_start()
     _finish_all("exit")
+
+
+def _await_start() -> None:
+    """Wait while another thread starts a recording: profilers that begin as libraries end crash."""
+    until = time.monotonic() + _START_SECONDS
+    while not _here.lock.acquire(blocking=False):
+        if time.monotonic() > until:
+            return
+        # In short turns: between them the main thread does what recorders ask it to do.
+        run_waiting()
+        time.sleep(_SLICE_SECONDS)
+    _here.lock.release()
 
 
 def _on_sigterm(number: int, frame: FrameType | None) -> None:

@@ -8,17 +8,17 @@ are found among the objects that Python's garbage collector tracks.
 from __future__ import annotations
 
 import contextlib
-import gc
 import itertools
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 from stepscope.capture.runtime.frame_names import FrameNames
+from stepscope.capture.runtime.instances import instances
 from stepscope.schema import names
 
 # What runs a program to record it has frames around all of its own.
@@ -26,8 +26,7 @@ _OURS: Final = str(Path(__file__).parents[2])
 _GRAPHS: Final = "tensorflow.python.framework.func_graph"
 # What only hands values on.
 _PASSES: Final = frozenset(("Const", "Placeholder", "Identity", "NoOp", "ReadVariableOp"))
-# Objects and ops that are looked at, and for how long: a program ends meanwhile.
-_MOST_OBJECTS: Final = 3_000_000
+# Ops that are looked at, and for how long: a program ends meanwhile.
 _MOST_OPS: Final = 200_000
 _MOST_SECONDS: Final = 2.0
 # Lines of the program that are kept of a stack, the innermost first.
@@ -41,19 +40,10 @@ def facts(modules: Mapping[str, ModuleType] | None = None) -> dict[str, bytes]:
     if not isinstance(graph, type):
         return {}
     lines = NotedLines()
-    for one in _graphs(graph):
+    for one in instances(graph):
         with contextlib.suppress(Exception):  # of another version, or half made
             lines.add(one)
     return {names.GRAPH_LINES: lines.message()} if lines.ops else {}
-
-
-def _graphs(kind: type) -> Iterator[Any]:
-    for at, one in enumerate(gc.get_objects()):
-        if at >= _MOST_OBJECTS:
-            break
-        # Only the type is asked: proxies import what they stand for when anything else is.
-        if issubclass(type(one), kind):
-            yield one
 
 
 class NotedLines:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import os
 import platform
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from stepscope.capture.runtime.instances import instances
 from stepscope.schema import names
 
 _STATM: Final = Path("/proc/self/statm")
@@ -34,8 +34,6 @@ _VERSIONED: Final = ("tensorflow", "keras", "jax", "jaxlib", "torch", "numpy", "
 # What a driver puts there when a GPU can be used: NVIDIA, AMD, and either in WSL.
 _GPU_DEVICES: Final = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 _Modules = Mapping[str, ModuleType]
-# Objects that are looked at for parameters: some 0.1 s of them.
-_MOST_OBJECTS: Final = 2_000_000
 # Switches of JAX's that check or repeat each computation.
 _OF_JAX: Final = (
     "jax_enable_x64",
@@ -242,12 +240,8 @@ def _torch_settings(loaded: _Modules) -> Iterator[tuple[str, str]]:
 def _parameter_type(parameter: type) -> str:
     """The data type that most of the model's numbers have; "" without parameters."""
     count: Counter[str] = Counter()
-    for at, one in enumerate(gc.get_objects()):
-        if at >= _MOST_OBJECTS:
-            break
-        # Only the type is asked: of proxies that import what they stand for, nothing else.
-        if issubclass(type(one), parameter):
-            count[str(one.dtype).removeprefix("torch.")] += one.numel()
+    for one in instances(parameter):
+        count[str(one.dtype).removeprefix("torch.")] += one.numel()
     return count.most_common(1)[0][0] if count else ""
 
 

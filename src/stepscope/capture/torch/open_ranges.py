@@ -12,7 +12,6 @@ when its caller's next instruction runs.
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from stepscope.capture.runtime.instances import instances
 from stepscope.capture.runtime.main_thread import on_main_thread
 from stepscope.capture.runtime.thread_frames import is_ours, stacks
 from stepscope.errors import CaptureError
@@ -118,14 +118,8 @@ def _open_anywhere(*, everywhere: bool) -> str | None:
 
 
 def open_objects() -> list[object]:
-    """The ``record_function`` objects that live.
-
-    An object refers to its class. All others must not be asked for (``gc.get_objects``): a tuple
-    that another thread is just filling breaks with a SystemError in the program when somebody else
-    holds it, too.
-    """
-    kind = sys.modules["torch"].autograd.profiler.record_function
-    return [one for one in gc.get_referrers(kind) if type(one) is kind]
+    """The ``record_function`` objects that live."""
+    return instances(sys.modules["torch"].autograd.profiler.record_function)
 
 
 def holders(frames: Iterable[FrameType]) -> list[FrameType]:
