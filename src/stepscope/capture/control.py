@@ -83,7 +83,7 @@ def start(
     origin_ns: int = 0,
     around: Callable[[tracing.Emitter], tracing.Emitter] | None = None,
     ring: Ring | None = None,
-    more: Sequence[Recorder] = (),
+    sources: Sequence[Recorder] | None = None,
 ) -> Recording:
     """Start recording this process: all loaded frameworks, annotations, Python and the machine.
 
@@ -97,7 +97,7 @@ def start(
         origin_ns: Time zero of the file, ``time.time_ns()``; now by default.
         around: Makes the emitter that annotations go to of that of the recorders.
         ring: Keeps the chunks instead of a file; only saved when asked to.
-        more: Recorders beside those of the list.
+        sources: The recorders; a new one of each kind by default.
 
     Raises:
         CaptureError: A recording is already running. It continues, as does the program.
@@ -108,7 +108,8 @@ def start(
         try:
             place = tempfile.mkdtemp(prefix="stepscope-") if logdir is None else os.fspath(logdir)
             writer = ring or Writer.open(place, run, part.stem if part else None)
-            recording = Recording(writer, chosen, owner, [*recorders(), *more], on_finish=_over)
+            used = recorders() if sources is None else list(sources)
+            recording = Recording(writer, chosen, owner, used, on_finish=_over)
             recording.around, recording.origin_ns = around, origin_ns
             if part is not None:
                 recording.suffix, recording.origin_ns = part.suffix, part.origin_ns

@@ -34,6 +34,10 @@ from stepscope.capture.file.compact import compact
 from stepscope.capture.file.writer import Ring, Writer
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
+from stepscope.capture.recorders.annotations import AnnotationRecorder
+from stepscope.capture.recorders.garbage_collector import GarbageCollector
+from stepscope.capture.recorders.python_sampler import PythonSampler
+from stepscope.capture.recorders.telemetry import Telemetry
 from stepscope.capture.recording import Recording
 from stepscope.capture.runtime.daemon_thread import beside
 from stepscope.capture.runtime.main_thread import run_waiting
@@ -44,8 +48,9 @@ from stepscope.schema import names
 
 _KEPT_SECONDS: Final = 30.0
 _KEPT_BYTES: Final = 64 << 20
-_CHUNK_SECONDS: Final = 5.0
-# At 20 looks a second of 20 to 100 µs each, at most 0.2 % of the time.
+# A chunk of nine threads costs 60 ms, however long it is.
+_CHUNK_SECONDS: Final = 15.0
+# Looks of 20 to 300 µs each.
 _SAMPLE_HZ: Final = 20.0
 _TELEMETRY_HZ: Final = 1.0
 # A step is slow from three times the usual one on, if it also is 50 ms longer; what is usual is
@@ -130,11 +135,20 @@ class FlightRecorder:
             sample_hz=_SAMPLE_HZ,
             telemetry_hz=_TELEMETRY_HZ,
             memory=False,
-            frameworks=(),
             chunk_seconds=_CHUNK_SECONDS,
         )
         self._recording = control.start(
-            self._logdir, options, owner="flight recorder", ring=self._ring, more=[self]
+            self._logdir,
+            options,
+            owner="flight recorder",
+            ring=self._ring,
+            sources=[
+                AnnotationRecorder(),
+                PythonSampler(first_looks=0),
+                GarbageCollector(),
+                Telemetry(),
+                self,
+            ],
         )
         step_clock.follow(self._heard)
         tracing.set_base(step_clock.marker_emitter())

@@ -74,11 +74,16 @@ class _States(NamedTuple):
 
 
 class PythonSampler:
-    """Recorder ``python_sampler``."""
+    """Recorder ``python_sampler``.
+
+    Args:
+        first_looks: So many looks at ten times the rate begin each chunk.
+    """
 
     name = "python_sampler"
 
-    def __init__(self) -> None:
+    def __init__(self, first_looks: int = _FIRST_LOOKS) -> None:
+        self._first_looks = first_looks
         self._ticker: Ticker | None = None
         self._looks = _Looks()
         self._switch_seconds: float | None = None
@@ -95,7 +100,7 @@ class PythonSampler:
         self._ticker = None
         if options.sample_hz > 0:
             self._looks.period_ns = int(1e9 / options.sample_hz)
-            first = (_FIRST_LOOKS, min(_FIRST_TIMES * options.sample_hz, _MOST_HZ))
+            first = (self._first_looks, min(_FIRST_TIMES * options.sample_hz, _MOST_HZ))
             self._ticker = Ticker(
                 "sampler",
                 options.sample_hz,
