@@ -266,7 +266,7 @@ def _called_back_by(calls: Frames, around: int, own: int) -> str:
     found = (name_at(calls, row) for row in reversed(between[holds].tolist()))
     public = (one.public for one in found if _PUBLIC.fullmatch(one.function))
     packages = (one for one in public if one.partition(".")[0] not in sys.stdlib_module_names)
-    return next(filter(_OF_PACKAGE.match, packages), "")
+    return next((one for one in packages if _OF_PACKAGE.match(one)), "")
 
 
 def _out_of_models(calls: Frames, own: int, file: str) -> int:
