@@ -102,7 +102,7 @@ class Case(Results):
         if severity is not None:
             grave = severity
         elif entry.severity == "overhead" and cost is not None:
-            # What cannot be changed to a measurable effect is no alarm, whatever it costs.
+            # A cost without a measurable saving is no alarm.
             worth = saving_ms is None or saving_ms >= thresholds()["act"] * step
             grave = severity_of(cost, step) if worth else "info"
         known = {**more, **facts}

@@ -99,7 +99,7 @@ def things(session: Session, text: str, most: int = 8) -> list[Thing]:
             if all(word in key for word in words) and thing.name not in seen
         )
         listed = [thing for _, thing in zip(range(most), hits, strict=False)]
-        # What Work shows already, under its name or as "train.py:31 parse".
+        # Rows of Work are listed once, under their name or as "train.py:31 parse".
         seen.update(name for thing in listed for name in (thing.name, thing.name.split(" ")[0]))
         found += listed
     return found + mentioned[: max(most - len(titled), 0)]

@@ -248,7 +248,7 @@ class Ring(Writer):
     def __init__(self, logdir: str, seconds: float, max_bytes: int) -> None:
         super().__init__(Path(logdir), "", "")
         self._seconds, self._max_bytes = seconds, max_bytes
-        # What begins the file; then when each chunk ended, and its bytes.
+        # The begin of the file; then when each chunk ended, and its bytes.
         self._head = b""
         self._begin_ns = 0
         self._chunks: deque[tuple[int, bytes]] = deque()
