@@ -139,6 +139,13 @@ SELECTIONS: list[tuple[str, str, dict[str, str]]] = [
 ]
 
 
+def decoded(column: Any) -> list[Any]:
+    """The cells of a column, of which pages get repeated values once."""
+    if isinstance(column, list):
+        return column
+    return [column["values"][code] for code in column["codes"]]
+
+
 @pytest.mark.parametrize(("run", "tool", "selection"), SELECTIONS)
 def test_page_terminal_and_python_agree_to_the_digit(
     open_page: Opener,
@@ -172,7 +179,7 @@ def test_page_terminal_and_python_agree_to_the_digit(
         assert terminal[name] == python[name], name
         value = shown[name]
         if isinstance(value, dict) and set(value) == {"rows", "columns"}:
-            cells = zip(*value["columns"].values(), strict=True)
+            cells = zip(*map(decoded, value["columns"].values()), strict=True)
             rows = [dict(zip(value["columns"], row, strict=True)) for row in cells]
             assert rows == python[name], name
         elif not isinstance(value, dict | list):
