@@ -2,9 +2,10 @@
 
 python3 dev.py bench --price [--quick] [--own] [--full] [--seconds S] [NAME …]
 
-The ways take turns, so that what else the machine does falls on all alike; times are ratios to the
-plain run before. Memory is the most that the program and its child processes held together, with
-what they keep in /dev/shm. A run that needs more than 8 GB is killed, and the table says so.
+The ways take turns, so that what else the machine does falls on all alike. Times are ratios to the
+plain run before, of mean steps in yardsticks (see ``bench.priced_programs``). Memory is the most
+that the program and its child processes held together, with what they keep in /dev/shm. A run that
+needs more than 8 GB is killed, and the table says so.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class Ran:
 
     Attributes:
         steps, median_ms, mean_ms, cpu_ms: As the program timed itself; processor time per step.
+        yardsticks: The mean step in units of a fixed piece of Python that ran meanwhile.
         peak_mb: Most memory of the process and its children.
         after_s: From the end of the loop to the end of the process.
         killed: Whether it needed too much memory.
@@ -54,6 +56,7 @@ class Ran:
     median_ms: float
     mean_ms: float
     cpu_ms: float
+    yardsticks: float
     peak_mb: float
     after_s: float
     killed: bool
@@ -135,6 +138,7 @@ def run(name: str, way: str, seconds: float) -> Ran:
         told.get("median_ms", nan),
         told.get("mean_ms", nan),
         told.get("cpu_ms", nan),
+        told.get("yardsticks", nan),
         peak / 1e6,
         ended - told.get("ended", ended),
         killed,
@@ -196,7 +200,7 @@ def row(name: str, way: str, runs: dict[str, list[Ran]], told: dict[str, Any]) -
     if any(one.killed for one in done):
         return [name, way, *[""] * 3, "> 8 GB, killed", *[""] * 7]
     pairs = list(zip(done, plain, strict=True))
-    slower = median(one.mean_ms / bare.mean_ms for one, bare in pairs)
+    slower = median(one.yardsticks / bare.yardsticks for one, bare in pairs)
     processor = median(one.cpu_ms / max(bare.cpu_ms, 1e-6) for one, bare in pairs)
     more_mb = median(one.peak_mb - bare.peak_mb for one, bare in pairs)
     after = median(one.after_s - bare.after_s for one, bare in pairs)

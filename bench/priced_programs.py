@@ -3,7 +3,9 @@
 python -m bench.priced_programs NAME SECONDS [OWN]
 
 Runs the loop for SECONDS after a warm-up and prints JSON as its last line: steps, the median and
-mean step, processor time of the process per step. With OWN, a folder, the framework's own profiler
+mean step, processor time of the process per step, and the mean step in yardsticks. A yardstick is a
+fixed piece of Python between two steps, 50 times a second: where other machines share the
+processor, it becomes slower as the steps do. With OWN, a folder, the framework's own profiler
 records the loop into it. The names of the programs are those of the functions below.
 """
 
@@ -20,6 +22,8 @@ from typing import Any, Final
 
 Step = Callable[[], object]
 WARM_UP: Final = 5
+YARDSTICK_TURNS: Final = 10_000
+YARDSTICK_SECONDS: Final = 0.02
 
 
 def jax_scan() -> Step:
@@ -340,22 +344,53 @@ def main() -> None:
     for _ in range(WARM_UP):
         step()
     own = own_profiler(name, Path(sys.argv[3])) if len(sys.argv) > 3 else nullcontext()
-    lengths = []
+    lengths: list[float] = []
+    yards: list[tuple[int, float]] = []
     with own:
         began, cpu = time.perf_counter(), time.process_time()
+        measured = began
         while time.perf_counter() - began < seconds:
+            if time.perf_counter() - measured > YARDSTICK_SECONDS:
+                yards.append((len(lengths), yardstick()))
+                measured = time.perf_counter()
             at = time.perf_counter()
             step()
             lengths.append(time.perf_counter() - at)
         wall, cpu = time.perf_counter() - began, time.process_time() - cpu
+    wall -= sum(yard for _step, yard in yards)
     answer = {
         "steps": len(lengths),
         "median_ms": median(lengths) * 1e3,
         "mean_ms": wall / len(lengths) * 1e3,
+        "yardsticks": in_yardsticks(lengths, yards),
         "cpu_ms": cpu / len(lengths) * 1e3,
         "ended": time.time(),
     }
     print(json.dumps(answer), flush=True)
+
+
+def yardstick() -> float:
+    """Seconds that a fixed piece of Python takes now."""
+    at = time.perf_counter()
+    for _ in range(YARDSTICK_TURNS):
+        pass
+    return time.perf_counter() - at
+
+
+def in_yardsticks(lengths: list[float], yards: list[tuple[int, float]]) -> float:
+    """The mean step in yardsticks: each step in the median of those around it.
+
+    Args:
+        lengths: Of the steps, in seconds.
+        yards: The step that each was measured before, and its seconds.
+    """
+    total = 0.0
+    for place, (first, _yard) in enumerate(yards):
+        until = yards[place + 1][0] if place + 1 < len(yards) else len(lengths)
+        around = [yard for _step, yard in yards[max(place - 10, 0) : place + 11]]
+        total += sum(lengths[first:until]) / median(around)
+    counted = len(lengths) - yards[0][0]
+    return total / counted
 
 
 if __name__ == "__main__":

@@ -45,8 +45,8 @@ _FIXED_END_SECONDS: Final = 0.1
 _HEAP_SECONDS: Final = 0.04
 # What recording one event takes from the program, where the recorder does not know better.
 _EVENT_SECONDS: Final = 2e-6
-# So many sessions do not wait for the price to be earned, as long as the program is not slowed by
-# more than half, or less than a second: a short program is to have ten whole steps at full detail.
+# So many sessions do not wait for the price to be earned, unless the next one would slow the
+# program by more than half, and by a second: a short program is to have ten whole steps.
 _GRACE_SESSIONS, _GRACE_PRICE, _GRACE_SECONDS = 4, 1.5, 1.0
 _SHORTEST_REST_SECONDS, _LONGEST_REST_SECONDS = 0.3, 60.0
 # Half of the file is for this time, half of the rest for as much again.
@@ -262,7 +262,7 @@ class Price:
         self._price = price
         self._file_bytes = file_bytes
         self._began = Moment(time.monotonic() - (machine.process_age_ns() or 0) / 1e9)
-        self._paid = 0.0
+        self._paid = self._last_paid = 0.0
         self._sessions = 0
         self._rest_from = 0.0
         self._rest_until = 0.0
@@ -294,7 +294,8 @@ class Price:
         if begun is not None and not self._sessions and events > _ENOUGH_EVENTS:
             self._began, self._paid = begun, 0.0
         frac = events * _EVENT_SECONDS / seconds if recorder_frac is None else recorder_frac
-        self._paid += min(frac, 1.0) * seconds + end_seconds
+        self._last_paid = min(frac, 1.0) * seconds + end_seconds
+        self._paid += self._last_paid
         self._sessions += events > _ENOUGH_EVENTS
 
     def rest_seconds(self, written_bytes: int, seconds: float, steps: int = 0) -> float:
@@ -312,7 +313,8 @@ class Price:
         if owed <= 0:
             rest = 0.0
         elif self._sessions < _GRACE_SESSIONS or 0 < steps < WANTED_STEPS:
-            graced = self._paid / (_GRACE_PRICE - 1) - age if self._paid > _GRACE_SECONDS else 0.0
+            after = self._paid + self._last_paid
+            graced = after / (_GRACE_PRICE - 1) - age if self._paid > _GRACE_SECONDS else 0.0
             rest = max(min(owed, graced), _SHORTEST_REST_SECONDS)
         else:
             rest = max(owed, _SHORTEST_REST_SECONDS)

@@ -230,7 +230,8 @@ def test_the_first_sessions_need_not_wait_for_it(process: Process) -> None:
     price = Price(1.2, None)
     process.advance(3.0)
     price.session(events=100_000, seconds=0.5, end_seconds=1.0)
-    assert 0 < price.rest_seconds(0, 1.0) < 1.0
+    # 1.2 s are a fifth of 6 s, of which 3 are over; with another 1.2 s, half of 4.8 s.
+    assert price.rest_seconds(0, 1.0) == pytest.approx(1.8)
 
 
 def test_the_first_sessions_may_slow_the_program_by_a_second_or_by_half(process: Process) -> None:
@@ -239,8 +240,8 @@ def test_the_first_sessions_may_slow_the_program_by_a_second_or_by_half(process:
     price.session(events=10_000, seconds=0.5, end_seconds=0.9)
     assert price.rest_seconds(0, 1.0) == pytest.approx(0.3)
     price.session(events=10_000, seconds=0.5, end_seconds=1.06)
-    # 2 s are half of 4 s, of which one is over.
-    assert price.rest_seconds(0, 1.0) == pytest.approx(3.0)
+    # 2 s, and 1.08 s of the next session, are half of 6.16 s, of which one is over.
+    assert price.rest_seconds(0, 1.0) == pytest.approx(5.16)
 
 
 def test_imports_before_the_loop_make_no_slowdown_of_it_cheaper(process: Process) -> None:

@@ -47,8 +47,9 @@ _UNEVEN = 0.5
 _RARER = 0.6
 # A round of more different ops is a training's, which may read its loss after many.
 _FEW_OPS: Final = 8
-# Shorter rounds of a few single ops are usually the inner loop of a step: 5 to 40 µs on a CPU.
-_SHORT_ROUND_PS: Final = 100_000_000
+# Shorter rounds of a few single ops are usually the inner loop of a step: 5 to 40 µs on a CPU, 20
+# to 100 µs where jit calls the ops.
+_SHORT_ROUND_PS: Final = {"op": 100_000_000, "call": 200_000_000, "run": 200_000_000}
 # Inner turns that are looked at; a recording of more has outer rounds enough among these.
 _MOST_TURNS: Final = 4_000
 # A loop that trains, and evaluates every n-th step, has as regular a pattern, and its turns are the
@@ -295,10 +296,11 @@ def _is_inner_loop(host: Host, cycle: Cycle) -> bool:
     if any(map(is_of_backward, host.space.event_metadata.name)):
         return False
     are_ops = all(
-        kind == "op" or (kind == "call" and lists.is_single_op(name))
+        kind == "op" or (kind in ("call", "run") and lists.is_single_op(name))
         for kind, name, _often in cycle.agreeing
     )
-    return are_ops and median(np.diff(cycle.start_ps)) < _SHORT_ROUND_PS
+    short_ps = _SHORT_ROUND_PS.get(cycle.anchor.kind, 0)
+    return are_ops and median(np.diff(cycle.start_ps)) < short_ps
 
 
 _WORDS = {

@@ -123,12 +123,14 @@ def test_ops_one_by_one_are_a_step_from_read_to_read(
     [
         (lambda at: [Event("aten::tanh", at, 10), Event("aten::mul", at + 12, 6)], 20, False),
         (lambda at: jit("tanh", [at], 10), 20, False),
+        (lambda at: jit("tanh", [at], 10), 180, False),
+        (lambda at: jit("tanh", [at], 10), 800, True),
         (lambda at: [Event("EagerLocalExecute: Tanh", at, 10)], 20, False),
         (lambda at: [Event("aten::mm", at, 10_000)], 11_000, True),
         (lambda at: [Event(f"aten::op{n}", at + n, 1) for n in range(10)], 20, True),
         (lambda at: [Event("aten::mm", at, 5), Event(GRADIENT, at + 6, 5)], 20, True),
     ],
-    ids=["torch", "jax", "tensorflow", "large op", "many ops", "gradient"],
+    ids=["torch", "jax", "jax busy", "jax large", "tensorflow", "large op", "many ops", "gradient"],
 )
 def test_rounds_of_tiny_ops_are_no_steps(
     made: Callable[[float], list[Event]], length: float, is_step: bool
@@ -136,6 +138,18 @@ def test_rounds_of_tiny_ops_are_no_steps(
     """A loop of 500 such rounds is one step, and nothing tells where it ends."""
     events = [event for at in every(length, 60) for event in made(at)]
     assert steps_of(recorded(*events)).markers.is_window is not is_step
+
+
+def test_runs_of_rounds_of_tiny_ops_are_no_steps() -> None:
+    starts = every(60, 60)
+    calls = jit("sin", starts, 10) + jit("multiply", [at + 20 for at in starts], 10)
+    ran = line(
+        "tf_XLAPjRtCpuClient/9",
+        *cpu_runs("jit_sin", [at + 5 for at in starts], 10).events,
+        *cpu_runs("jit_multiply", [at + 25 for at in starts], 10, 1_000, program=4).events,
+        id=9,
+    )
+    assert steps_of(space(host(line("main", *calls), ran))).markers.is_window
 
 
 def test_kernels_of_rounds_of_tiny_ops_are_no_steps() -> None:
