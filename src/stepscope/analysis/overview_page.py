@@ -11,14 +11,13 @@ import numpy as np
 
 from stepscope.columns.space import F64
 from stepscope.errors import UsageError
-from stepscope.quantities import share_words, time_words
+from stepscope.quantities import share_words
 from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Finding, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.presence import entries_called
 from stepscope.tables.core.profile import Host, Profile, build_together
-from stepscope.tables.core.thresholds import SOME_FRAC
 from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.device.kernel_names import is_tensor_core_eligible
 from stepscope.tables.device.usage import DeviceUsage, device_usage
@@ -298,7 +297,7 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     found = session_steps(profile)
     breakdown, spread = _breakdown(found, _recorder_costs(profile))
     device = DeviceShare(*_device_share(profile, found))
-    stats = _add_undisturbed(profile, steps_account(found), breakdown.get(_RECORDER, 0.0))
+    stats = _add_undisturbed(profile, steps_account(found))
     has_device = any(_active_devices(host) for host in profile.hosts)
     net_ms = stats.time_ms.mean - breakdown.get(_RECORDER, 0.0)
     bound, bound_frac = bottleneck.bound_by(breakdown, net_ms, has_device=has_device)
@@ -338,14 +337,8 @@ def overview_page(profile: Profile, options: Options = Options()) -> OverviewPag
     )
 
 
-def _add_undisturbed(profile: Profile, stats: Steps, removed_ms: float) -> Steps:
-    """The steps with what is known of those that were not recorded.
-
-    Args:
-        profile: The recording.
-        stats: Its steps.
-        removed_ms: Cost of recording that the parts do not contain.
-    """
+def _add_undisturbed(profile: Profile, stats: Steps) -> Steps:
+    """The steps with what is known of those that were not recorded."""
     covered = [one for host in profile.hosts if (one := coverage(host)) is not None]
     share = min((part / whole for part, whole in covered if whole), default=1.0)
     step = session_undisturbed(profile)
@@ -361,9 +354,6 @@ def _add_undisturbed(profile: Profile, stats: Steps, removed_ms: float) -> Steps
             recorder_high_frac=high,
         )
     undisturbed_ms, told = step.step_ps / 1e9, f"{step.steps:,} steps, timed by {step.source}"
-    left_ms = stats.time_ms.mean - removed_ms - undisturbed_ms
-    if removed_ms > 0 and left_ms > SOME_FRAC * undisturbed_ms:
-        told += f"; the parts still contain {time_words(left_ms)} of recording"
     return replace(stats, undisturbed_ms=undisturbed_ms, undisturbed=told)
 
 

@@ -58,6 +58,8 @@ from tests.unit.advice.test_largest_part import account, first, op, part
         (op("dot_general", 5.0, roles=ON_EACH_DEVICE), "part-replicated", "high"),
         (op("copy", 5.0, roles=COPIES_ARGUMENT), "part-copied-argument", "high"),
         (op("While", 5.0), "part-graph-loop", "info"),
+        (op("while", 5.0) | {"op": "TensorListFromTensor"}, "part-graph-loop", "info"),
+        (op("while", 5.0) | {"op": "MatMul"}, "part-graph-loop", "info"),
         (op("Sort", 5.0), "part-rare-op", "info"),
         (op("Cast", 5.0), "part-overhead-op", "high"),
         (op("Adam update", 5.0), "part-update", "info"),

@@ -31,7 +31,7 @@ from stepscope.registry import Answer, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE
-from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
+from stepscope.tables.traits.op_families import PRODUCTS, SCOPES, UNUSUAL
 from stepscope.tables.traits.updates import has_fused, is_update, optimizer_of
 from stepscope.verdicts.sentences import key_of
 
@@ -159,6 +159,7 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
         "calls_python": 1.0 if _most_family(part) == _PYTHON_CALL else None,
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
         "meanwhile": phrase("meanwhile") if _has_ops(account, overview) else None,
+        "runtime_more": phrase("runtime_more") if runtime > 1 else None,
         "within": part.within,
         "runs": round(part.runs) if part.runs >= _TWICE else None,
         "growth": part.number("growth"),
@@ -184,7 +185,8 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
         facts |= {"optimizer": optimizer, "has_fused": float(has_fused(optimizer))}
     if part.text("data_type") in _FLOAT16 and part.name in PRODUCTS and not part.on_device:
         facts["is_float16_on_host"] = 1.0
-    family = family_of(part.op or part.name, call if is_call else "")
+    scoped = part.name if part.name in SCOPES else part.op or part.name
+    family = family_of(scoped, call if is_call else "")
     if family is not None and part.kind == "eager":
         is_most = part.number("first_frac") >= thresholds()["half"]
         facts["is_mostly_work"] = float(is_most and family.kind == "work")

@@ -1,9 +1,12 @@
-"""The recorder's share of each moment of the account, estimated from the events in it.
+"""The recorder's share of each moment of the account, where an undisturbed step is known.
 
-A recorded step is longer than an undisturbed one by the cost of its events. Each begin and each end
-of an event costs the same: the difference of the two step times by their number. Events of the
-loop's thread count, and those of pools while it waits for them. Nothing is corrected without an
-undisturbed step, nor with devices, which hide the cost of the host's events.
+A recorded step is longer than an undisturbed one by the cost of its events, and because all of it
+runs slower: beside the events in its caches, or a busy neighbour. Two thirds of the difference are
+the price of events: each begin and each end of one costs the same. Events of the loop's thread
+count, and those of pools while it waits for them. What remains is taken from all moments alike.
+With two thirds the shares of ten programs that timed their parts were closest (see
+``bench.correction``). Nothing is corrected without an undisturbed step, nor with devices, which
+hide the cost of the host's events.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 from stepscope.columns import sweep
 from stepscope.columns.space import F64, I64, Bool
 from stepscope.tables.core.profile import Host
-from stepscope.tables.core.thresholds import EDGE_PS, LARGE_FRAC
+from stepscope.tables.core.thresholds import EDGE_PS, LARGE_FRAC, TWO_THIRDS_FRAC
 from stepscope.tables.host.events import host_thread_rows, is_tf_data_thread
 from stepscope.tables.recording.undisturbed import undisturbed_step
 from stepscope.tables.steps.attribution import PARTS, HostSteps, step_spans
@@ -44,7 +47,12 @@ def recorder_ps(
     ]
     events = _edges(host, [line], start_ps, end_ps)
     events += np.where(waits, _edges(host, others, start_ps, end_ps), 0)
-    return evenly_priced(end_ps - start_ps, events, excess_ps)
+    length_ps = end_ps - start_ps
+    cost_ps = evenly_priced(length_ps, events, TWO_THIRDS_FRAC * excess_ps)
+    left_ps = length_ps - cost_ps
+    slower_frac = (excess_ps - float(cost_ps.sum())) / max(float(left_ps.sum()), 1.0)
+    slower_ps: I64 = (min(slower_frac, 1.0) * left_ps).astype(np.int64)
+    return cost_ps + slower_ps
 
 
 def costs_by_part(host: Host, found: Account) -> dict[str, F64]:

@@ -337,13 +337,18 @@ def _loop_places(whole: _Whole) -> list[tuple[Owner, Key]]:
 
 
 def graph_scopes(whole: _Whole) -> dict[int, Key]:
-    """Group ops by the loop of a compiled program, unless most of its time is products'."""
+    """Group ops by the loop of a compiled program, unless most of its time is products'.
+
+    Products that the runtime takes longer around than they compute are no work of a loop.
+    """
     ops = [(one, scope_of(one.name)) for one in whole.owners if one.kind == "op"]
+    around_ps = _total_ps(one for one in whole.owners if one.kind == "runtime")
+    is_work = around_ps <= _total_ps(one for one, _scope in ops)
     found: dict[int, Key] = {}
     for scope in SCOPES:
         inside = [one for one, within in ops if within == scope]
         products = _total_ps(one for one in inside if one.family in PRODUCTS)
-        if products < HALF_FRAC * _total_ps(inside):
+        if not (is_work and products >= HALF_FRAC * _total_ps(inside)):
             found |= dict.fromkeys(map(id, inside), Key("op", scope))
     return found
 

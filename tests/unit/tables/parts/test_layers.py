@@ -53,6 +53,30 @@ def test_a_layer_of_several_families_is_one_part_with_its_gradients() -> None:
     assert first.total_ps == pytest.approx(2 * 6e8)
 
 
+@pytest.mark.parametrize(
+    ("pool", "around", "name"),
+    [("MMMM.LL...", "..........", "MatMul"), ("M....LM...", "XXXXXXXX..", "while")],
+    ids=["its work", "beside the runtime"],
+)
+def test_a_loop_is_one_part_unless_products_are_its_work(pool: str, around: str, name: str) -> None:
+    one = host(
+        f"""
+        /host:CPU
+          python   S---------S---------
+          "        W--------.W--------.
+          tf_pool  {around * 2}
+          "        {pool * 2}
+        """,
+        W=event("BlockHostUntilReady"),
+        M=event("while/body/_1/while/MatMul:MatMul"),
+        L=event("while/cond/_0/while/Less:Less"),
+        X=event("ThunkExecutor::Execute"),
+    )
+    found = account(one)
+    assert found is not None
+    assert next(part for part in parts(found, owners(found)) if part.kind == "op").name == name
+
+
 def test_one_with_less_is_named_where_no_family_has_as_much() -> None:
     spread = {**MIXED, "D": f"{NET}/head/Softmax:Softmax", "E": f"{NET}/norm/Cumsum:Cumsum"}
     one = made("ABCDDEE...", **spread)[0]
