@@ -32,7 +32,13 @@ from stepscope.tables.host.input_ops import (
 from stepscope.tables.in_steps.loaders import WorkerPlace, restarts, worker_place
 from stepscope.tables.steps import bottleneck
 from stepscope.tables.steps.attribution import steps, sum_parts
-from stepscope.tables.steps.session import SessionSteps, has_aligned_steps, session_steps
+from stepscope.tables.steps.session import (
+    SessionSteps,
+    aligned_steps,
+    has_aligned_steps,
+    session_steps,
+)
+from stepscope.tables.workers.steps import WorkerSteps, worker_steps
 from stepscope.verdicts.account import FOUND
 
 InputVerdict = Literal["highly_input_bound", "moderately_input_bound", "not_input_bound", "unknown"]
@@ -134,6 +140,45 @@ class HostRow(Row):
     input_ops_ms: Annotated[float, Column("Input op self time", unit="ms", kind="time")]
 
 
+class InputRangeRow(Row):
+    """The input wait of one step over the workers."""
+
+    step_num: Annotated[int, Column("Step", kind="number")]
+    most_ms: Annotated[float, Column("Most", unit="ms", kind="time")]
+    mean_ms: Annotated[float, Column("Mean", unit="ms", kind="time")]
+    least_ms: Annotated[float, Column("Least", unit="ms", kind="time")]
+    worker: Annotated[str, Column("Waits most", kind="name", help="Empty: no worker waits.")]
+    kept: Annotated[
+        bool,
+        Column("Counted", kind="flag", help="No for cut and warm-up steps and outliers."),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class InputRange:
+    """Input wait per kept step of each worker, copies of input included: mean and range.
+
+    A worker is a device, or a host without devices.
+
+    Attributes:
+        workers: Number of workers.
+        mean_ms: Mean over the workers.
+        least_ms: Least over the workers.
+        least_worker: Name of the worker that waits least.
+        most_ms: Most over the workers.
+        most_worker: Name of the worker that waits most.
+        per_step: The same for each step.
+    """
+
+    workers: int
+    mean_ms: float
+    least_ms: float
+    least_worker: str
+    most_ms: float
+    most_worker: str
+    per_step: Table[InputRangeRow]
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Mean, sample standard deviation and range over the kept steps (NaN without steps).
@@ -229,6 +274,7 @@ class InputPipelineAnalyzer(Result):
         step_source: How steps were found, as an identifier.
         steps_found: How steps were found, in words.
         device_side: Statistics of the steps.
+        input_across_workers: Input wait over several devices or hosts; None with one.
         host_breakdown: The five categories of host input work, in a fixed order.
         next_step: Recommended next tool.
         restarts: Iterators made in the steps, of the host where that takes longest; None: none.
@@ -246,6 +292,7 @@ class InputPipelineAnalyzer(Result):
     step_source: str
     steps_found: str
     device_side: DeviceSide
+    input_across_workers: InputRange | None
     host_breakdown: tuple[CategoryTime, ...]
     next_step: str
     restarts: PipelineRestarts | None
@@ -278,6 +325,7 @@ def input_pipeline_analyzer(
         step_source=source,
         steps_found=FOUND[source],
         device_side=_device_side(found if has_steps else None),
+        input_across_workers=_across_workers(profile) if has_steps else None,
         host_breakdown=breakdown,
         next_step=_next_step(verdict, ops, breakdown, copies=_is_copies(found)),
         restarts=_restarts(profile) if has_steps else None,
@@ -353,6 +401,49 @@ def _device_side(found: SessionSteps | None) -> DeviceSide:
         for name, parts in _STACK.items()
     }
     return DeviceSide(_spread(time / 1e9), _spread(wait / 1e9), _spread(share), means)
+
+
+def _across_workers(profile: Profile) -> InputRange | None:
+    """The input wait over devices or hosts; None with one of them."""
+    aligned = aligned_steps(profile)
+    # Attribution for each device takes a sweep of its own.
+    if len(aligned) == 1 and len(aligned[0].steps.busy_ps) < 2:
+        return None
+    found = worker_steps(profile)
+    if found is None or len(found.workers) < 2:
+        return None
+    names, wait = _worker_names(found), sum_parts(found.parts_ps, _WAIT) / 1e9
+    mean = wait[:, found.counted].mean(axis=1)
+    first, last = int(mean.argmin()), int(mean.argmax())
+    most = wait.max(axis=0)
+    waits_most = [
+        names[worker] if time > 0 else ""
+        for worker, time in zip(wait.argmax(axis=0).tolist(), most.tolist(), strict=True)
+    ]
+    columns = {
+        "step_num": found.num,
+        "most_ms": most,
+        "mean_ms": wait.mean(axis=0),
+        "least_ms": wait.min(axis=0),
+        "worker": waits_most,
+        "kept": found.kept,
+    }
+    return InputRange(
+        workers=len(names),
+        mean_ms=float(mean.mean()),
+        least_ms=float(mean[first]),
+        least_worker=names[first],
+        most_ms=float(mean[last]),
+        most_worker=names[last],
+        per_step=Table(InputRangeRow, columns),
+    )
+
+
+def _worker_names(found: WorkerSteps) -> list[str]:
+    """Names of the workers: the device, with its host if there are several hosts."""
+    names = [(one.host_name, one.device_name.removeprefix("/device:")) for one in found.workers]
+    several = len({host for host, _ in names}) > 1
+    return [f"{host} {device}" if several else device for host, device in names]
 
 
 _WHAT: dict[str, tuple[str, str]] = {

@@ -11,13 +11,15 @@ from typing import Any, Final
 import numpy as np
 
 from stepscope.analysis.memory_profile import TOOL as MEMORY
-from stepscope.analysis.memory_profile import MemoryProfile
+from stepscope.analysis.memory_profile import MemoryProfile, MemorySystem
 from stepscope.analysis.step_account import TOOL as ACCOUNT
 from stepscope.analysis.step_account import StepAccount
+from stepscope.columns.space import F64
 from stepscope.comparison.breakdown import WAITING, Breakdown, breakdown
 from stepscope.comparison.comparison import (
     Comparison,
     LineChangeRow,
+    MemoryCourseRow,
     PartRow,
     RunRow,
     RunSide,
@@ -32,11 +34,12 @@ from stepscope.comparison.verdict import headline, main_parts, tail_sentence
 from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.pod.decoded import pod_of_profile
-from stepscope.quantities import signed_percent, time_change
-from stepscope.result import Diagnostic, Table
+from stepscope.quantities import signed_percent, size_words, time_change
+from stepscope.result import Diagnostic, Table, ms
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.in_steps.batch_sizes import examples_per_step
 from stepscope.tables.recording.undisturbed import session_undisturbed
+from stepscope.tables.steps.attribution import found_steps
 from stepscope.tables.steps.session import session_steps, why_no_step
 from stepscope.tables.steps.statistics import difference, tail_difference
 
@@ -47,6 +50,25 @@ _SLOWEST_ROWS: Final = 50
 _MOST_FRAC: Final = 0.3
 # Workers that wait less than this share of the step for each other have no slowest among them.
 _WAITING_FRAC: Final = 0.01
+# Moments of each run on a chart of its memory.
+_MEMORY_POINTS: Final = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """The fullest memory of a run, of its devices before its hosts.
+
+    Attributes:
+        name: As the memory profile names it; "" if none was recorded.
+        peak_bytes: Most bytes in use; NaN if not recorded.
+        time_ms: Moments since the first step begins, ascending.
+        use_bytes: Use from each moment on; the last is that at the end of the recording.
+    """
+
+    name: str
+    peak_bytes: float
+    time_ms: F64
+    use_bytes: F64
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +80,7 @@ class Side:
         profile: What was recorded.
         parts: Its average step, broken down.
         framework, device_type: Runs that share them share the names of ops and kernels.
-        peak_memory_bytes: Peak of the fullest memory; NaN if not recorded.
+        memory: The fullest memory.
         examples: What a step takes of them, over all hosts; NaN unknown.
         undisturbed_ms: Length of a step while nothing records; None if it was not measured.
     """
@@ -68,7 +90,7 @@ class Side:
     parts: Breakdown
     framework: str
     device_type: str
-    peak_memory_bytes: float
+    memory: Memory
     examples: float
     undisturbed_ms: float | None = None
 
@@ -105,7 +127,7 @@ def side_of(name: str, profile: Profile, batch_size: int | None = None) -> Side:
         found,
         framework(profile),
         device_types(profile),
-        _peak_memory_bytes(profile),
+        _memory(profile),
         float(batch_size or (nan if told is None else told.examples)),
         None if undisturbed is None else undisturbed.step_ps / 1e9,
     )
@@ -164,6 +186,8 @@ def compare(
         ),
         lines=lines,
         lines_text=_lines_text(lines),
+        memory_text=_memory_text(first.memory, last.memory),
+        memory_course=_memory_course(first.memory, last.memory),
         worker_times=worker_times(first.profile, last.profile),
         suspects=_suspects(first.profile, last.profile),
         slowest_worker_parts=_slowest_worker(first, last, same_framework=same_framework),
@@ -326,7 +350,7 @@ def _run_rows(runs: Sequence[Side]) -> Table[RunRow]:
             "delta_frac": noise.delta / base_ms if noise and base_ms > 0 else nan,
             "significant": told[noise.significant] if noise else "",
             "main_change": _main_change(runs[place - 1], run) if place else "",
-            "peak_memory_bytes": run.peak_memory_bytes,
+            "peak_memory_bytes": run.memory.peak_bytes,
         }
         for name, value in row.items():
             columns[name].append(value)
@@ -348,14 +372,54 @@ def _main_change(before: Side, after: Side) -> str:
     return next(main_parts(changes(before.parts, after.parts, level), noise.delta), "")
 
 
-def _peak_memory_bytes(profile: Profile) -> float:
-    """Bytes in use at the peak of the fullest memory, devices' before hosts'; NaN if unknown."""
+def _memory(profile: Profile) -> Memory:
+    """The fullest memory, devices' before hosts'."""
+    nothing = Memory("", nan, np.zeros(0), np.zeros(0))
     if MEMORY.available(profile) is not None:
-        return nan
-    found = MEMORY.run(profile, MEMORY.options())
+        return nothing
+    found = MEMORY.run(profile, replace(MEMORY.options(), points=_MEMORY_POINTS))
     assert isinstance(found, MemoryProfile)
-    of_devices = [one.peak_bytes for one in found.memories if one.device]
-    return float(max(of_devices or [one.peak_bytes for one in found.memories], default=nan))
+    of_devices = [one for one in found.memories if one.device]
+    fullest = max(of_devices or found.memories, key=lambda one: one.peak_bytes, default=None)
+    if fullest is None:
+        return nothing
+    own = np.asarray([name == fullest.id for name in found.timeline["memory"]], dtype=bool)
+    time, use = (
+        np.asarray(found.timeline[column], dtype=np.float64)[own]
+        for column in ("time_ms", "in_use_bytes")
+    )
+    return Memory(fullest.id, float(fullest.peak_bytes), time - _begin_ms(profile, fullest), use)
+
+
+def _begin_ms(profile: Profile, memory: MemorySystem) -> float:
+    """When the first step of a memory's host begins."""
+    host = next(host for host in profile.hosts if host.name == memory.host)
+    found = found_steps(host)
+    return 0.0 if found is None else ms(int(found.start_ps[0]))
+
+
+def _memory_text(before: Memory, after: Memory) -> str:
+    """Return the peaks of both runs; "" if one is unknown."""
+    if isnan(before.peak_bytes) or isnan(after.peak_bytes):
+        return ""
+    names = before.name if before.name == after.name else f"{before.name} → {after.name}"
+    change = after.peak_bytes / before.peak_bytes - 1 if before.peak_bytes else nan
+    share = "" if isnan(change) else f" ({signed_percent(change)})"
+    peaks = f"{size_words(before.peak_bytes)} → {size_words(after.peak_bytes)}"
+    return f"Peak memory, {names}: {peaks}{share}."
+
+
+def _memory_course(before: Memory, after: Memory) -> Table[MemoryCourseRow]:
+    """Both memories at each moment of either."""
+    if not len(before.time_ms) or not len(after.time_ms):
+        return Table.empty(MemoryCourseRow)
+    moments = np.union1d(before.time_ms, after.time_ms)
+    columns = {"time_ms": moments}
+    for name, memory in (("baseline_bytes", before), ("candidate_bytes", after)):
+        at = np.searchsorted(memory.time_ms, moments, side="right") - 1
+        recorded = (at >= 0) & (moments <= memory.time_ms[-1])
+        columns[name] = np.where(recorded, memory.use_bytes[at], nan)
+    return Table(MemoryCourseRow, columns)
 
 
 def _step_times(first: Side, last: Side) -> Table[StepTimeRow]:

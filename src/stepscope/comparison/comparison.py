@@ -163,6 +163,21 @@ class WorkerTimeRow(Row):
     ]
 
 
+class MemoryCourseRow(Row):
+    """Use of the fullest memory of both runs at one moment."""
+
+    time_ms: Annotated[
+        float,
+        Column("Time", unit="ms", kind="time", help="Since the first step of each run begins."),
+    ]
+    baseline_bytes: Annotated[
+        float, Column("Baseline", unit="B", kind="bytes", help="Empty: nothing recorded.")
+    ]
+    candidate_bytes: Annotated[
+        float, Column("New run", unit="B", kind="bytes", help="Empty: nothing recorded.")
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class RunSide:
     """One of the two runs compared.
@@ -257,6 +272,8 @@ class Comparison(Result):
         kernels: The change by kernel of the devices; sums to ``delta_ms``.
         lines: The change by function of the program, as the step accounts have it.
         lines_text: How much of the change is at lines of the program, in a sentence.
+        memory_text: Peaks of the fullest memory of both runs, in a sentence; "" if not recorded.
+        memory_course: Use of these memories over time; empty if one of them has no times.
         worker_times: Each worker's own work and waiting; empty for runs of one worker.
         suspects: Who makes the others wait in either run, as ``stepscope pod`` says.
         slowest_worker_parts: What changed for the worker the others wait for, if any.
@@ -283,6 +300,8 @@ class Comparison(Result):
     kernels: Table[PartRow]
     lines: Table[LineChangeRow]
     lines_text: str
+    memory_text: str
+    memory_course: Table[MemoryCourseRow]
     worker_times: Table[WorkerTimeRow]
     suspects: Table[SuspectChangeRow]
     slowest_worker_parts: Table[PartRow]

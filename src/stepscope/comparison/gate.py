@@ -248,7 +248,7 @@ def _measure(metric: str, run: Side) -> _Value:
     if metric in _PER_STEP:
         return _Value(step_ms / _divisor(metric, run))
     if metric == "peak_memory":
-        return _Value(run.peak_memory_bytes, 0.0)
+        return _Value(run.memory.peak_bytes, 0.0)
     if metric == "idle":
         session = session_steps(run.profile)
         busy = session.busy_frac if session is not None else None

@@ -25,7 +25,9 @@ def outline(result: Result) -> Iterator[OutlineLine]:
     """The values of a result that are not tables, in field order."""
     for f in dataclasses.fields(result):
         value = getattr(result, f.name)
-        if f.name not in ENVELOPE and not isinstance(value, Table):
+        # An absent record would be a name beside a dash; an absent figure has a unit.
+        is_absent = value is None and not suffix_of(f.name)
+        if f.name not in ENVELOPE and not isinstance(value, Table) and not is_absent:
             yield from _lines(f.name, value, 0)
 
 

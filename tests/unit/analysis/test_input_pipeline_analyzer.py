@@ -15,6 +15,8 @@ from stepscope.analysis.input_pipeline_analyzer import (
     verdict_of,
 )
 from stepscope.formats.xspace import decode
+from stepscope.result import tables_of
+from stepscope.surfaces.outline import outline
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles import gpu, line, no_events, pytorch_like, space, stream, worked_example
 from tests.profiles import host as host_plane
@@ -198,3 +200,54 @@ def test_verdicts_follow_the_thresholds(frac: float) -> None:
     order = ["not_input_bound", "moderately_input_bound", "highly_input_bound"]
     assert order.index(verdict_of(frac)) == (frac >= 0.05) + (frac >= 0.2)
     assert not math.isnan(frac)
+
+
+def on_devices(*copies_us: float) -> bytes:
+    """Three steps of 900 µs; each device copies its batch for so long, then computes."""
+    steps = [("train", 1000.0 * n, 900.0, {"step_num": n, "_r": 1}) for n in range(3)]
+    planes = []
+    for device, spent in enumerate(copies_us):
+        events: list[EventLike] = []
+        for n in range(3):
+            # The second step copies 100 µs more on every device.
+            copy = spent + (100.0 if n == 1 else 0.0)
+            details = {"memcpy_details": "kind_src:pageable size:8 dest:0"}
+            events += [
+                ("MemcpyH2D", 1000.0 * n, copy, details),
+                ("sgemm", 1000.0 * n + copy, 900.0 - copy),
+            ]
+        planes.append(gpu(device, stream(7, *events)))
+    return space(host_plane(line("python", *steps)), *planes)
+
+
+def test_input_wait_has_its_range_over_devices() -> None:
+    found = analyze(on_devices(100.0, 400.0, 100.0)).input_across_workers
+    assert found is not None
+    assert found.workers == 3
+    assert (found.least_worker, found.most_worker) == ("GPU:0", "GPU:1")
+    assert [found.least_ms, found.mean_ms, found.most_ms] == pytest.approx(
+        [0.4 / 3, (0.4 + 1.3 + 0.4) / 9, 1.3 / 3]
+    )
+    rows = list(found.per_step.records())
+    assert [row.step_num for row in rows] == [0, 1, 2]
+    assert [row.least_ms for row in rows] == pytest.approx([0.1, 0.2, 0.1])
+    assert [row.mean_ms for row in rows] == pytest.approx([0.2, 0.3, 0.2])
+    assert [row.most_ms for row in rows] == pytest.approx([0.4, 0.5, 0.4])
+    assert {row.worker for row in rows} == {"GPU:1"}
+
+
+def test_input_wait_of_several_hosts_names_the_host() -> None:
+    found = analyze(on_devices(100.0), on_devices(300.0)).input_across_workers
+    assert found is not None
+    assert (found.least_worker, found.most_worker) == ("h0 GPU:0", "h1 GPU:0")
+    hosts = analyze(worked_example(), worked_example()).input_across_workers
+    assert hosts is not None
+    assert hosts.most_ms == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("data", [on_devices(100.0), worked_example(), no_events()])
+def test_one_device_has_no_range_of_the_input_wait(data: bytes) -> None:
+    found = analyze(data)
+    assert found.input_across_workers is None
+    assert "across" not in " ".join(line.label for line in outline(found))
+    assert not [name for name in tables_of(found) if "across" in name]

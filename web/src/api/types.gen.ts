@@ -459,6 +459,17 @@ export interface Spread {
   readonly max: number | null;
 }
 
+/** Input wait per kept step of each worker, copies of input included: mean and range. */
+export interface InputRange {
+  readonly workers: number;
+  readonly mean_ms: number | null;
+  readonly least_ms: number | null;
+  readonly least_worker: string;
+  readonly most_ms: number | null;
+  readonly most_worker: string;
+  readonly per_step: TableOf<InputRangeRow>;
+}
+
 /** Self time of one category of host input work, its share, and what to do about it. */
 export interface CategoryTime {
   readonly category: string;
@@ -788,6 +799,22 @@ export interface OverviewPageStepRow {
   readonly kept: readonly (boolean | null)[];
   /** Outlier. Far longer than all others. */
   readonly is_outlier: readonly (boolean | null)[];
+}
+
+/** Columns: The input wait of one step over the workers. */
+export interface InputRangeRow {
+  /** Step. */
+  readonly step_num: readonly (number | null)[];
+  /** Most (ms). */
+  readonly most_ms: readonly (number | null)[];
+  /** Mean (ms). */
+  readonly mean_ms: readonly (number | null)[];
+  /** Least (ms). */
+  readonly least_ms: readonly (number | null)[];
+  /** Waits most. Empty: no worker waits. */
+  readonly worker: readonly (string | null)[];
+  /** Counted. No for cut and warm-up steps and outliers. */
+  readonly kept: readonly (boolean | null)[];
 }
 
 /** Columns: One input op of the hosts. */
@@ -2110,6 +2137,16 @@ export interface LineChangeRow {
   readonly after_ms: readonly (number | null)[];
 }
 
+/** Columns: Use of the fullest memory of both runs at one moment. */
+export interface MemoryCourseRow {
+  /** Time (ms). Since the first step of each run begins. */
+  readonly time_ms: readonly (number | null)[];
+  /** Baseline (B). Empty: nothing recorded. */
+  readonly baseline_bytes: readonly (number | null)[];
+  /** New run (B). Empty: nothing recorded. */
+  readonly candidate_bytes: readonly (number | null)[];
+}
+
 /** Columns: One worker of several: its own work, and its waiting for the others. */
 export interface WorkerTimeRow {
   /** Worker. Host, device, or both. */
@@ -2417,6 +2454,7 @@ export interface InputPipelineAnalyzer extends ResultBody {
   readonly step_source: string;
   readonly steps_found: string;
   readonly device_side: DeviceSide;
+  readonly input_across_workers: InputRange | null;
   readonly host_breakdown: readonly CategoryTime[];
   readonly next_step: string;
   readonly restarts: PipelineRestarts | null;
@@ -2645,6 +2683,8 @@ export interface Comparison extends ResultBody {
   readonly kernels: TableOf<ComparisonPartRow>;
   readonly lines: TableOf<LineChangeRow>;
   readonly lines_text: string;
+  readonly memory_text: string;
+  readonly memory_course: TableOf<MemoryCourseRow>;
   readonly worker_times: TableOf<WorkerTimeRow>;
   readonly suspects: TableOf<SuspectChangeRow>;
   readonly slowest_worker_parts: TableOf<ComparisonPartRow>;

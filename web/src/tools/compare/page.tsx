@@ -12,6 +12,7 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { WaterfallChart } from "../../widgets/charts/waterfall_chart.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
+import { ChartSection } from "../sections/chart_section.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { TableSection } from "../sections/table_section.tsx";
 import { useTable } from "../sections/tool_page.tsx";
@@ -62,6 +63,14 @@ export function Compare(props: CompareProps) {
       <RunSeries {...props} />
       <Difference {...props} field="step_parts" title="Where the step changed" />
       <Difference {...props} field="parts" title="What changed" />
+      <ChartSection
+        {...props}
+        field="memory_course"
+        title="Memory in use"
+        note={visible(result.memory_text)}
+        source={result.memory_course}
+        stepwise
+      />
       {result.worker_times.rows > 0 &&
         WORKERS.map((level) => <Level key={level[0]} {...props} level={level} />)}
       {LEVELS.map((level) => (

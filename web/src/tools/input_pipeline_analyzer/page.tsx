@@ -4,12 +4,13 @@ import { byName, numbersOf } from "../../api/columns.ts";
 import type { InputPipelineAnalyzer, Spread } from "../../api/types.gen.ts";
 import { duration, MISSING, percent, plural } from "../../base/format.ts";
 import { partsFor } from "../../base/parts.ts";
-import { withUnits } from "../../base/text.ts";
+import { visible, withUnits } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { TopBars } from "../../widgets/charts/top_bars.tsx";
 import { type Fact, Figures } from "../../widgets/facts.tsx";
 import { PlainTable } from "../../widgets/plain_table.tsx";
+import { ChartSection } from "../sections/chart_section.tsx";
 import { Diagnostics } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
 import { StepSection } from "../sections/step_section.tsx";
@@ -43,6 +44,15 @@ export function InputPipeline(props: InputProps) {
           field="step_table"
           source={byName(result.step_table)}
           medianMs={medianOf(result)}
+        />
+      )}
+      {result.input_across_workers && (
+        <ChartSection
+          {...props}
+          field="input_across_workers.per_step"
+          title="Input wait over workers"
+          note="Each worker for itself, copies of input included"
+          source={result.input_across_workers.per_step}
         />
       )}
       <HostSide {...props} />
@@ -110,6 +120,7 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
       value: mean(device.input_wait_ms, ms),
       note: spreadNote(device.input_wait_ms, result.step_count, ms),
     },
+    ...acrossWorkers(result.input_across_workers),
     {
       label: "Step time",
       value: mean(device.step_time_ms, ms),
@@ -119,6 +130,19 @@ function figures({ device_side: device, ...result }: InputPipelineAnalyzer): Fac
       label: "Steps counted",
       value: String(result.step_count),
       note: result.steps_found,
+    },
+  ];
+}
+
+/** The range of the wait where several devices or hosts take part. */
+function acrossWorkers(across: InputPipelineAnalyzer["input_across_workers"]): Fact[] {
+  if (!across) return [];
+  const ms = (value: number | null) => (value === null ? MISSING : duration(value, "ms"));
+  return [
+    {
+      label: `Input wait of ${across.workers} workers`,
+      value: `${ms(across.least_ms)} to ${ms(across.most_ms)}`,
+      note: `${visible(across.least_worker)} to ${visible(across.most_worker)}; mean ${ms(across.mean_ms)}, each worker for itself`,
     },
   ];
 }

@@ -10,10 +10,10 @@ import { placeOf } from "../../engine/row_places.ts";
 import { viewFromParams, viewToParams } from "../../engine/table/grid_view.ts";
 import { buildTable, columnOf, type Table } from "../../engine/table/table.ts";
 import { eventIdParams } from "../../engine/timeline/links.ts";
+import { TableChart } from "../../widgets/charts/table_chart.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import type { PageFor, Params } from "../sections/page_link.ts";
 import { RowLinks } from "../sections/row_links.tsx";
-import { AnswerPlot } from "./answer_plot.tsx";
 import { QueryMenu } from "./query_menu.tsx";
 import { TablesList } from "./tables_list.tsx";
 
@@ -121,7 +121,7 @@ function AnswerSection(props: SqlPageProps & { readonly answer: QueryInfo }) {
   if (table.rows === 0) return <p class="quiet">The query ran and found no rows.</p>;
   return (
     <div class={waiting ? "sql-answer stale" : "sql-answer"} aria-busy={waiting}>
-      <AnswerPlot table={table} />
+      <TableChart table={table} file="query" />
       <section>
         <header class="section-head">
           <h2>Rows</h2>

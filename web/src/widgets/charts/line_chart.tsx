@@ -244,7 +244,9 @@ function shapeOf(props: DrawingProps, line: Line) {
     return <path key={line.id} class={`area ${line.hue}`} d={path} />;
   }
   const path = linePath(xs, line.values, frame.toX, toY, stepwise);
-  const tail = stepwise && path ? `H${frame.end.toFixed(1)}` : "";
+  // A line whose last value is unknown ends before the axis does.
+  const holds = stepwise && path && !Number.isNaN(line.values[xs.length - 1]);
+  const tail = holds ? `H${frame.end.toFixed(1)}` : "";
   const curve = <path key={line.id} class={`curve ${line.form} ${line.hue}`} d={path + tail} />;
   if (!line.dots) return curve;
   return (

@@ -27,6 +27,8 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
     page.text(clean(result.headline), style="bold")
     diagnostics(page, tuple(one for one in result.diagnostics if one.severity != "info"))
     _differences(page, result)
+    if result.memory_text:
+        page.text(clean(result.memory_text))
     left_out = _left_out(result)
     brief = page.height is not None
     for text in left_out[:1] if brief else left_out:
@@ -88,7 +90,7 @@ def comparison_markdown(result: Comparison, rows: int | None) -> str:
         for row in result.parity.rows()
         if row["status"] == "differs"
     ]
-    lines += [f"- {escape(text)}" for text in _left_out(result)]
+    lines += [f"- {escape(text)}" for text in (result.memory_text, *_left_out(result)) if text]
     sections: list[tuple[str, Table[Any]]] = [
         ("Where the step changed", result.step_parts),
         (f"What changed (sums to {signed(result.delta_ms)} ms)", result.parts),

@@ -1,5 +1,6 @@
-/** The answer to a query as bars or lines, where its columns allow one. */
+/** A table as bars or lines, where its columns allow one. */
 
+import type { ComponentChildren } from "preact";
 import { duration, isTimeUnit, significant } from "../../base/format.ts";
 import { byteTicks, momentTicks, type TicksOf, wholeTicks } from "../../engine/axes/ticks.ts";
 import {
@@ -10,21 +11,38 @@ import {
 } from "../../engine/charts/answer_chart.ts";
 import { cellText } from "../../engine/table/cell_text.ts";
 import type { NumberColumn, Table } from "../../engine/table/table.ts";
-import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
-import { type Line, LineChart, LineKey } from "../../widgets/charts/line_chart.tsx";
-import { TopBars } from "../../widgets/charts/top_bars.tsx";
+import { ChartFrame } from "./chart_frame.tsx";
+import { type Line, LineChart, LineKey } from "./line_chart.tsx";
+import { TopBars } from "./top_bars.tsx";
 
 const HUES = ["hue-a", "hue-b", "hue-c", "hue-d", "hue-e", "hue-f"] as const;
 const IN_MS: Readonly<Record<string, number>> = { ns: 1e-6, µs: 1e-3, ms: 1, s: 1e3 };
 const HEADROOM = 1.05;
 
-export function AnswerPlot({ table }: { table: Table }) {
-  const chart = answerChart(table);
-  if (!chart) return null;
-  return chart.form === "bars" ? <Bars chart={chart} rows={table.rows} /> : <Lines chart={chart} />;
+interface TableChartProps {
+  readonly table: Table;
+  /** Name of its file. */
+  readonly file: string;
+  /** Names of its columns by default. */
+  readonly title?: string;
+  readonly note?: string;
+  /** A value holds until the next row. */
+  readonly stepwise?: boolean;
+  /** Its rows, shown instead of the chart. */
+  readonly rows?: () => ComponentChildren;
 }
 
-function Bars({ chart, rows }: { chart: BarsOf; rows: number }) {
+export function TableChart(props: TableChartProps) {
+  const chart = answerChart(props.table);
+  if (!chart) return null;
+  return chart.form === "bars" ? (
+    <Bars {...props} chart={chart} />
+  ) : (
+    <Lines {...props} chart={chart} />
+  );
+}
+
+function Bars({ chart, table: { rows }, file }: TableChartProps & { readonly chart: BarsOf }) {
   const { label, value } = chart;
   const shown = Math.min(rows, MOST_BARS);
   const bars = Array.from({ length: shown }, (_, row) => ({
@@ -34,7 +52,7 @@ function Bars({ chart, rows }: { chart: BarsOf; rows: number }) {
   }));
   const title = `${value.meta.label} by ${label.meta.label}`;
   return (
-    <ChartFrame title={title} note={shown < rows ? `the first ${shown} rows` : ""} file="query">
+    <ChartFrame title={title} note={shown < rows ? `the first ${shown} rows` : ""} file={file}>
       <TopBars bars={bars} label={title} />
     </ChartFrame>
   );
@@ -47,8 +65,9 @@ function textOf(column: NumberColumn, row: number): string {
   return isTimeUnit(unit) ? duration(value, unit) : significant(value);
 }
 
-function Lines({ chart }: { chart: LinesOf }) {
-  const { x, ys } = chart;
+function Lines(props: TableChartProps & { readonly chart: LinesOf }) {
+  const { stepwise = false, note, file, rows } = props;
+  const { x, ys } = props.chart;
   const xs = inMs(x);
   const lines: Line[] = ys.map((y, place) => ({
     id: y.meta.name,
@@ -59,14 +78,15 @@ function Lines({ chart }: { chart: LinesOf }) {
     axis: "left",
   }));
   const top = Math.max(...lines.map((line) => Math.max(...finite(line.values))));
-  const title = `${ys.map((y) => y.meta.label).join(", ")} over ${x.meta.label.toLowerCase()}`;
+  const title =
+    props.title ?? `${ys.map((y) => y.meta.label).join(", ")} over ${x.meta.label.toLowerCase()}`;
   return (
-    <ChartFrame title={title} file="query">
+    <ChartFrame {...{ title, file }} {...(note ? { note } : {})} {...(rows ? { table: rows } : {})}>
       <LineChart
         label={title}
         xs={xs}
         lines={lines}
-        stepwise={false}
+        stepwise={stepwise}
         span={[xs[0] ?? 0, xs[xs.length - 1] ?? 1]}
         xName={x.meta.label.toLowerCase()}
         xTicks={ticksOf(x)}
