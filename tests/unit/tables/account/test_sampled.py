@@ -1,220 +1,123 @@
-"""The account of a step whose Python was looked at now and then, not traced."""
+"""Where the program was, by samples of its stack: each shows what runs until the next."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from stepscope.schema import names
-from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import name_at, owners
 from stepscope.tables.core.profile import Host
 from tests.profiles import event, nth
 from tests.profiles.drawing import Drawn
-from tests.unit.tables.account.test_account import host
+from tests.unit.tables.account.drawn import accounted, host
+
+CALLS: dict[str, Drawn | str] = {
+    "T": "$train.py:40 main",
+    "F": "$train.py:12 forward",
+    "P": "$train.py:30 post",
+    "O": event("aten/mm:mm", sequence_number=7 + nth, args="{}"),
+    "B": event("MmBackward0:MmBackward0", sequence_number=7 + nth, args='{"Fwd thread id": 1}'),
+    "N": "aten/add:add",
+    "L": "Python sampling lateness",
+}
 
 
-def busy(*threads: str, **more: Drawn) -> Host:
-    """Three steps that call forward and then post; what a look saw is drawn until the next."""
-    drawn = "\n          ".join(f'"           {one}' for one in threads)
-    return host(
-        f"""
-        /host:CPU
-          python      S---------S---------S---------
-          {drawn}
-        {names.PYTHON_SAMPLES_PLANE}
-          MainThread  T----------------------------.
-          "           ..F-----P---F-----P---F-----P-
-        """,
-        T=event("$train.py:40 main"),
-        F=event("$train.py:12 forward"),
-        P=event("$train.py:30 post"),
-        O=event("aten/mm:mm", sequence_number=7 + nth, args="{}"),
-        **more,
-    )
+def seen(loop: list[str], *samples: str, steps: int = 3, looks: str = "", **more: str) -> Host:
+    """Steps of a loop whose thread is sampled below ``main``, at ``looks`` if they are noted."""
+    rows = [*loop, names.PYTHON_SAMPLES_PLANE, f"MainThread  T{'-' * (len(samples[0]) - 1)}"]
+    rows += [*samples, *([f"{names.COUNTER_LINE}  {looks}"] if looks else [])]
+    return host(*rows, steps=steps, **CALLS | more)
 
 
-def functions(one: Host, name: str) -> set[str]:
-    """Where the program was in all the time of an op."""
-    found = account(one)
-    assert found is not None
-    return {owner.function for owner in owners(found) if owner.name == name}
+def functions(one: Host, name: str) -> dict[str, float]:
+    """Milliseconds of an op by the functions that it is of."""
+    spent: dict[str, float] = {}
+    for owner in owners(accounted(one)):
+        if owner.name == name:
+            spent[owner.function] = round(spent.get(owner.function, 0.0) + owner.total_ps / 1e9, 6)
+    return spent
 
 
-def test_an_op_is_called_from_where_the_first_look_within_it_finds_the_program() -> None:
-    """Each begins while "post" is the last that was seen, and lasts until "forward" is."""
-    assert functions(busy(".O-----...O------..O------...."), "aten/mm") == {"forward"}
+CALLED = "..F-----P---F-----P---F-----P-"
+
+
+@pytest.mark.parametrize(
+    ("loop", "op"),
+    [
+        # Each begins while "post" is the last that was seen, and lasts until "forward" is.
+        ([".O-----...O------..O------...."], "aten/mm"),
+        # A gradient is of the line that a sample within its forward op found.
+        ([".O---.....O---................", ".........B.......B............"], "MmBackward0"),
+    ],
+)
+def test_an_op_is_called_from_where_the_first_sample_within_it_finds_the_program(
+    loop: list[str], op: str
+) -> None:
+    assert functions(seen(loop, CALLED), op).keys() == {"forward"}
 
 
 def test_brief_c_code_is_time_of_the_function_that_calls_it() -> None:
     """A loop of Python that takes a sine is seen in the sine, where it gives the GIL up."""
-    one = host(
-        f"""
-        /host:CPU
-          python      S---------S---------S---------
-        {names.PYTHON_SAMPLES_PLANE}
-          MainThread  T----------------------------.
-          "           F----------------------------.
-          "           ..B--B----L-B--B----L-B--B---.
-        """,
-        T=event("$train.py:40 main"),
-        F=event("$train.py:12 forward"),
-        B=event("$math sin"),
-        L=event("$math fsum"),
-    )
-    found = account(one)
-    assert found is not None
-    assert {(owner.name, owner.function) for owner in owners(found) if owner.name} == {
-        ("forward", "forward"),
-        ("math.fsum", "forward"),
-    }
+    stack = ("F-----------------------------", "..B--B----L-B--B----L-B--B----")
+    one = seen(["." * 30], *stack, B="$math sin", L="$math fsum")
+    listed = {(owner.name, owner.function) for owner in owners(accounted(one)) if owner.name}
+    assert listed == {("forward", "forward"), ("math.fsum", "forward")}
 
 
-def often(*seen: str) -> list[tuple[str, int]]:
-    """Functions that an op of 0.2 ms in each step is in, and how many of them."""
-    count = len(seen)
-    one = host(
-        f"""
-        /host:CPU
-          python      {"S-----" * count}
-          "           {".O-..." * count}
-        {names.PYTHON_SAMPLES_PLANE}
-          MainThread  T{"-" * (6 * count - 1)}
-          "           {"".join(seen)}
-        """,
-        T=event("$train.py:40 main"),
-        F=event("$train.py:12 forward"),
-        P=event("$train.py:30 post"),
-        O=event("aten/mm:mm"),
-    )
-    found = account(one)
-    assert found is not None
-    listed = [one for one in owners(found) if one.name == "aten/mm"]
-    return sorted((one.function, round(one.total_ps / 2e8)) for one in listed)
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        # In one step "post" was seen before the op, and nothing within it.
+        ([*["P-F---"] * 3, "P-----", *["P-F---"] * 4], {"forward": 1.2}),
+        # Another op of its name was seen there.
+        ([*["P-F---"] * 4, "F-P---", "P-----", *["P-F---"] * 3], {"forward": 1.0, "post": 0.4}),
+        # Few samples say nothing of an op that none of them found.
+        ([*["P-F---"] * 2, "P-----", "P-F---"], {"forward": 0.6, "post": 0.2}),
+    ],
+    ids=["many elsewhere", "one there", "few"],
+)
+def test_an_op_without_a_sample_is_where_others_of_its_name_were_seen(
+    samples: list[str], expected: dict[str, float]
+) -> None:
+    steps = len(samples)
+    assert functions(seen([".O-..." * steps], "".join(samples), steps=steps), "aten/mm") == expected
 
 
-def test_an_op_is_not_where_no_op_of_its_name_was_seen_if_many_were() -> None:
-    """In one step "post" was seen before the op, and nothing within it."""
-    assert often(*["P-F---"] * 3, "P-----", *["P-F---"] * 4) == [("forward", 6)]
-
-
-def test_an_op_may_be_where_another_of_its_name_was_seen() -> None:
-    assert often(*["P-F---"] * 4, "F-P---", "P-----", *["P-F---"] * 3) == [
-        ("forward", 5),
-        ("post", 2),
-    ]
-
-
-def test_few_looks_say_nothing_of_an_op_that_none_of_them_found() -> None:
-    assert often(*["P-F---"] * 2, "P-----", "P-F---") == [("forward", 3), ("post", 1)]
-
-
-def test_a_gradient_is_of_the_line_that_a_look_within_its_forward_op_found() -> None:
-    one = gradients(".O---.....O---................", ".........B.......B............")
-    assert functions(one, "MmBackward0") == {"forward"}
-
-
-def gradients(forward: str, backward: str) -> Host:
-    numbered = {"sequence_number": 7 + nth, "args": '{"Fwd thread id": 1}'}
-    return busy(forward, backward, B=event("MmBackward0:MmBackward0", **numbered))
-
-
-def unsaid(*seen: str) -> dict[tuple[str, str], float]:
-    """Milliseconds by kind and function, ops aside, of three steps with a gap of 0.6 ms each.
-
-    ``seen`` are the looks at the program, below ``main``.
-    """
-    drawn = "\n          ".join(f'"           {one}' for one in seen)
-    one = host(
-        f"""
-        /host:CPU
-          python      S---------S---------S---------
-          "           .OO......N.OO......N.OO......N
-        {names.PYTHON_SAMPLES_PLANE}
-          MainThread  T----------------------------.
-          {drawn}
-        """,
-        T=event("$train.py:40 main"),
-        P=event("$train.py:30 post"),
-        F=event("$train.py:12 forward"),
-        D=event("$json/__init__.py:183 dumps"),
-        O=event("aten/mm:mm"),
-        N=event("aten/add:add"),
-    )
-    found = account(one)
-    assert found is not None
-    spent: dict[tuple[str, str], float] = {}
-    for owner in owners(found):
-        if owner.kind != "op":
-            key = (owner.kind, owner.function)
-            spent[key] = round(spent.get(key, 0.0) + owner.total_ps / 1e9, 6)
-    return spent
-
-
-def test_a_gap_is_from_its_begin_on_where_the_first_look_within_it_finds_the_program() -> None:
-    """What was seen before it is of the op before it, and may end with that."""
-    spent = unsaid("F-----P---F-----P---F-----P---")
-    assert spent[("python", "post")] == 1.8
-    assert spent[("python", "forward")] == 0.3  # before the ops
-
-
-def test_a_gap_without_a_look_is_where_those_between_the_same_ops_are() -> None:
-    """The look that found "post" in the first two steps found "forward" in the third."""
-    spent = unsaid("F----P---F----P-----F---------")
-    assert spent[("python", "post")] == 1.8
-
-
-def counted(thread: str, looks: str) -> Host:
-    """One step of 3 ms whose looks are all noted, each drawn as a letter."""
-    return host(
-        f"""
-        /host:CPU
-          python      S------------------------------
-        {names.PYTHON_SAMPLES_PLANE}
-          MainThread  T-----------------------------.
-          "           {thread}
-          {names.COUNTER_LINE}  {looks}
-        """,
-        T=event("$train.py:40 main"),
-        F=event("$train.py:12 forward"),
-        P=event("$train.py:30 post"),
-        L=event("Python sampling lateness"),
-    )
-
-
-def around(one: Host, begin: float, end: float) -> str:
-    """The function that looks next to a span both saw, in tenths of a millisecond; "" none."""
-    found = account(one)
-    assert found is not None and found.frames is not None
-    at = np.asarray([begin, end]) * 1e8
-    (call,) = found.frames.seen_around(*(one[None] for one in at.astype(np.int64))).tolist()
-    return name_at(found.frames, call).function if call >= 0 else ""
-
-
-def test_what_two_looks_next_to_a_span_saw_ran_in_between() -> None:
-    one = counted("..F---------P-----------------", "..L..L..L...L...L...L...L...L.")
-    assert around(one, 3, 4) == "forward"
-    assert around(one, 6, 8) == "forward"
-    assert around(one, 9, 10) == ""
-
-
-def test_an_op_between_two_looks_at_one_line_is_where_others_of_its_name_were_seen() -> None:
-    """Looks far apart see the same line in two turns of a loop."""
-    steps = [*["P-F---"] * 6, "P-----", *["P-F---"] * 2]
-    looks = [*["L.L.L."] * 6, "L...L.", *["L.L.L."] * 2]
-    one = host(
-        f"""
-        /host:CPU
-          python      {"S-----" * 9}
-          "           {".O-..." * 9}
-        {names.PYTHON_SAMPLES_PLANE}
-          MainThread  T{"-" * 53}
-          "           {"".join(steps)}
-          {names.COUNTER_LINE}  {"".join(looks)}
-        """,
-        T=event("$train.py:40 main"),
-        F=event("$train.py:12 forward"),
-        P=event("$train.py:30 post"),
-        O=event("aten/mm:mm"),
-        L=event("Python sampling lateness"),
-    )
+def test_an_op_between_two_samples_of_one_line_is_where_others_of_its_name_were_seen() -> None:
+    """Samples far apart see the same line in two iterations of a loop."""
+    samples = [*["P-F---"] * 6, "P-----", *["P-F---"] * 2]
+    looks = "".join(["L.L.L."] * 6 + ["L...L."] + ["L.L.L."] * 2)
+    one = seen([".O-..." * 9], "".join(samples), steps=9, looks=looks)
     assert "post" not in functions(one, "aten/mm")
+
+
+@pytest.mark.parametrize(
+    ("samples", "forward_ms"),
+    [
+        # What was seen before a gap is of the op before it, and may end with that.
+        ("F-----P---F-----P---F-----P---", 0.3),
+        # The sample that found "post" in the first two steps found "forward" in the third.
+        ("F----P---F----P-----F---------", None),
+    ],
+)
+def test_a_gap_is_where_the_first_sample_within_it_or_another_such_gap_finds_the_program(
+    samples: str, forward_ms: float | None
+) -> None:
+    one = seen([".OO......N.OO......N.OO......N"], samples)
+    assert functions(one, "post") == {"post": 1.8}
+    assert forward_ms is None or functions(one, "forward") == {"forward": forward_ms}
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "function"), [(3, 4, "forward"), (6, 8, "forward"), (9, 10, "")]
+)
+def test_what_two_samples_next_to_a_span_saw_ran_in_between(
+    begin: int, end: int, function: str
+) -> None:
+    looks = "..L..L..L...L...L...L...L...L."
+    one = seen(["." * 31], "..F---------P-----------------", steps=1, looks=looks)
+    frames = accounted(one).frames
+    assert frames is not None
+    (call,) = frames.seen_around(np.asarray([begin * 10**8]), np.asarray([end * 10**8])).tolist()
+    assert (name_at(frames, call).function if call >= 0 else "") == function

@@ -1,4 +1,4 @@
-"""Layers that stand for the ops of several families, by the scopes in the ops' names."""
+"""Layers of the model stand for their ops; parts are placed at a line."""
 
 from __future__ import annotations
 
@@ -9,32 +9,22 @@ import numpy as np
 import pytest
 
 from stepscope.formats.xspace import decode
-from stepscope.tables.account.account import account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import Key, Part, named_layers, parts, scope_with_most
-from tests.profiles import Event, event, line, plane, space
-from tests.unit.tables.account.test_account import host
+from stepscope.tables.parts.sites import located
+from tests.profiles import Event, line, plane, space
+from tests.unit.tables.account.drawn import accounted, host
 
 NET = "StatefulPartitionedCall/net"
 BACK = "StatefulPartitionedCall/gradient_tape/net"
 
 
-def made(pool: str, **names: str) -> list[Part]:
+def made(pool: str, names: dict[str, str]) -> list[Part]:
     """Parts of two steps of ten moments each, in which a pool runs the named ops."""
-    one = host(
-        f"""
-        /host:CPU
-          python   S---------S---------
-          "        W--------.W--------.
-          tf_pool  {pool * 2}
-        """,
-        W=event("BlockHostUntilReady"),
-        **{letter: event(name) for letter, name in names.items()},
-    )
-    found = account(one)
-    assert found is not None
+    rows = ("W--------.W--------.", f"tf_pool  {pool * 2}")
+    found = accounted(host(*rows, **names, W="BlockHostUntilReady"))
     return [part for part in parts(found, owners(found)) if part.kind in ("op", "layer")]
 
 
@@ -45,12 +35,30 @@ MIXED = {
     "D": f"{NET}/head/MatMul:MatMul",
     "E": f"{NET}/norm/Rsqrt:Rsqrt",
 }
+SPREAD = MIXED | {"D": f"{NET}/head/Softmax:Softmax", "E": f"{NET}/norm/Cumsum:Cumsum"}
+BLOCKS = {letter: f"{NET}/block_{letter}/Conv2D:Conv2D" for letter in "FGHI"} | {
+    "A": f"{NET}/attend/MatMul:MatMul",
+    "B": f"{NET}/attend/Softmax:Softmax",
+}
 
 
-def test_a_layer_of_several_families_is_one_part_with_its_gradients() -> None:
-    first = made("AABBCCD...", **MIXED)[0]
-    assert (first.kind, first.name) == ("layer", "net/mixer")
-    assert first.total_ps == pytest.approx(2 * 6e8)
+@pytest.mark.parametrize(
+    ("pool", "names", "layer"),
+    [
+        ("AABBCCD...", MIXED, "net/mixer"),
+        ("ABCDDEE...", SPREAD, "net/mixer"),  # no family has as much
+        ("ACCCCBDDEE", MIXED, "net/mixer"),  # any contraction is an einsum: the layer says more
+        # Four blocks share the largest family; none of them has half of what the layer has.
+        ("AABBFGHI..", BLOCKS, "net/attend"),
+    ],
+)
+def test_a_layer_of_several_families_is_one_part_with_its_gradients(
+    pool: str, names: dict[str, str], layer: str
+) -> None:
+    first = made(pool, names)[0]
+    assert (first.kind, first.name) == ("layer", layer)
+    ops = [letter for letter in pool if layer in names.get(letter, "")]
+    assert first.total_ps == pytest.approx(2 * 1e8 * len(ops))
 
 
 @pytest.mark.parametrize(
@@ -59,28 +67,32 @@ def test_a_layer_of_several_families_is_one_part_with_its_gradients() -> None:
     ids=["its work", "beside the runtime"],
 )
 def test_a_loop_is_one_part_unless_products_are_its_work(pool: str, around: str, name: str) -> None:
-    one = host(
-        f"""
-        /host:CPU
-          python   S---------S---------
-          "        W--------.W--------.
-          tf_pool  {around * 2}
-          "        {pool * 2}
-        """,
-        W=event("BlockHostUntilReady"),
-        M=event("while/body/_1/while/MatMul:MatMul"),
-        L=event("while/cond/_0/while/Less:Less"),
-        X=event("ThunkExecutor::Execute"),
-    )
-    found = account(one)
-    assert found is not None
+    letters: dict[str, Any] = {
+        "W": "BlockHostUntilReady",
+        "M": "while/body/_1/while/MatMul:MatMul",
+        "L": "while/cond/_0/while/Less:Less",
+        "X": "ThunkExecutor::Execute",
+    }
+    rows = ("W--------.W--------.", f"tf_pool  {around * 2}", pool * 2)
+    found = accounted(host(*rows, **letters))
     assert next(part for part in parts(found, owners(found)) if part.kind == "op").name == name
 
 
-def test_one_with_less_is_named_where_no_family_has_as_much() -> None:
-    spread = {**MIXED, "D": f"{NET}/head/Softmax:Softmax", "E": f"{NET}/norm/Cumsum:Cumsum"}
-    one = made("ABCDDEE...", **spread)[0]
-    assert (one.kind, one.name) == ("layer", "net/mixer")
+def test_the_model_itself_is_no_layer() -> None:
+    names = {letter: name.replace("/mixer", "") for letter, name in MIXED.items()}
+    assert all(part.kind == "op" for part in made("AABBCC....", names))
+
+
+def test_a_loss_of_one_formula_is_no_other_model() -> None:
+    encoder = {
+        "A": "query/MatMul:MatMul",
+        "B": "attend/Softmax:Softmax",
+        "C": "mix/BiasAdd:BiasAdd",
+    }
+    loss = {"D": "look/Gather:Gather", "E": "cell/Tanh:Tanh", "F": "head/Sum:Sum"}
+    names = {letter: f"encoder/{name}" for letter, name in encoder.items()}
+    names |= {letter: f"loss/mean/{name}" for letter, name in loss.items()}
+    assert all(part.name != "encoder" for part in made("AABBCCDEF.", names))
 
 
 def owner(name: str, line: int, time_ps: int) -> Owner:
@@ -103,22 +115,27 @@ def test_two_calls_of_a_compiled_function_do_not_tell_its_ops_apart() -> None:
 def test_ops_that_are_told_as_one_lie_in_the_models_layers() -> None:
     """All that several of them have in common is the model: it is not made of them by itself."""
     merged = replace(owner(f"{NET}/hop_0/MatMul", 1, 600), others=3, common=("net",))
-    single = [
-        owner(name, 1, 200)
-        for name in (f"{NET}/hop_0/Einsum", f"{NET}/hop_1/MatMul", f"{NET}/out/AddRow")
-    ]
+    names = ("hop_0/Einsum", "hop_1/MatMul", "out/AddRow")
+    single = [owner(f"{NET}/{name}", 1, 200) for name in names]
     loss = owner("StatefulPartitionedCall/loss/Square", 1, 50)
     assert Key("layer", "net") not in named_layers([merged, *single, loss]).values()
 
 
-def test_the_model_itself_is_no_layer() -> None:
-    names = {letter: name.replace("/mixer", "") for letter, name in MIXED.items()}
-    assert all(part.kind == "op" for part in made("AABBCC....", **names))
-
-
-def test_any_contraction_is_called_einsum_and_the_layer_says_more() -> None:
-    one = made("ACCCCBDDEE", **MIXED)[0]
-    assert (one.kind, one.name) == ("layer", "net/mixer")
+def test_ops_that_share_a_label_keep_their_layer() -> None:
+    """More ops than can be distinguished: those of one family are one, within each layer."""
+    many = [f"{NET}/attend/t{at}/{op}_{at}:{op}" for op in ("Mul", "Add") for at in range(40)]
+    many += [f"{NET}/block_{at % 8}/Mul_{at}:Mul" for at in range(40)]
+    begins = (0, 2000)
+    ops = [Event(name, at + 10 * nth, 10) for at in begins for nth, name in enumerate(many)]
+    waits = [Event("BlockHostUntilReady", at, 1300) for at in begins]
+    marks = [Event("train", at, 2000, {"step_num": at, "_r": 1}) for at in begins]
+    threads = [line("python", *marks), line("python", *waits), line("tf_pool", *ops)]
+    found = accounted(Host("h", decode(space(plane("/host:CPU", *threads)))))
+    listed = owners(found)
+    assert any(owner.others for owner in listed)
+    (first,) = [part for part in parts(found, listed) if part.kind == "layer"]
+    assert first.name == "net/attend"
+    assert first.total_ps == pytest.approx(2 * 80 * 1e7, rel=0.05)
 
 
 def test_a_loop_repeats_the_scopes_around_it() -> None:
@@ -128,53 +145,13 @@ def test_a_loop_repeats_the_scopes_around_it() -> None:
 
 
 def test_the_scope_of_a_family_is_the_innermost_with_nearly_all_of_it() -> None:
-    (product,) = [part for part in made("AAAAABC...", **MIXED) if part.name == "MatMul"]
+    (product,) = [part for part in made("AAAAABC...", MIXED) if part.name == "MatMul"]
     assert scope_with_most(product.owners) == ("net/mixer/fold", 1.0)
 
 
-SPREAD = {
-    **{letter: f"{NET}/block_{letter}/Conv2D:Conv2D" for letter in "FGHI"},
-    "A": f"{NET}/attend/MatMul:MatMul",
-    "B": f"{NET}/attend/Softmax:Softmax",
-}
-
-
-def test_a_layer_that_stands_out_among_others_stands_for_its_ops() -> None:
-    """Four blocks share the largest family; none of them has half of what the layer has."""
-    first = made("AABBFGHI..", **SPREAD)[0]
-    assert (first.kind, first.name) == ("layer", "net/attend")
-
-
-def test_ops_that_share_a_label_keep_their_layer() -> None:
-    """More ops than can be distinguished: those of one family are one, within each layer."""
-    many = [f"{NET}/attend/t{at}/Mul_{at}:Mul" for at in range(40)]
-    many += [f"{NET}/attend/t{at}/Add_{at}:Add" for at in range(40)]
-    many += [f"{NET}/block_{at % 8}/Mul_{at}:Mul" for at in range(40)]
-    ops = [
-        Event(name, 2000 * step + 10 * at, 10) for step in (0, 1) for at, name in enumerate(many)
-    ]
-    waits = [Event("BlockHostUntilReady", 2000 * step, 1300) for step in (0, 1)]
-    marks = [Event("train", 2000 * step, 2000, {"step_num": step, "_r": 1}) for step in (0, 1)]
-    threads = [line("python", *marks), line("python", *waits), line("tf_pool", *ops)]
-    found = account(Host("h", decode(space(plane("/host:CPU", *threads)))))
-    assert found is not None
-    listed = owners(found)
-    assert any(owner.others for owner in listed)
-    (first,) = [part for part in parts(found, listed) if part.kind == "layer"]
-    assert first.name == "net/attend"
-    assert first.total_ps == pytest.approx(2 * 80 * 1e7, rel=0.05)
-
-
-ENCODER = {
-    "A": "encoder/query/MatMul:MatMul",
-    "B": "encoder/attend/Softmax:Softmax",
-    "C": "encoder/mix/BiasAdd:BiasAdd",
-    "D": "decoder/look/Gather:Gather",
-    "E": "decoder/cell/Tanh:Tanh",
-    "F": "decoder/head/Sum:Sum",
-}
-
-
-def test_a_loss_of_one_formula_is_no_other_model() -> None:
-    loss = {letter: f"loss/mean/{name[8:]}" for letter, name in ENCODER.items() if letter in "DEF"}
-    assert all(part.name != "encoder" for part in made("AABBCCDEF.", **{**ENCODER, **loss}))
+def test_a_loop_is_at_the_line_with_most_of_its_time_and_not_of_its_largest_op() -> None:
+    """``split`` hands over many small ops at line 33, and ``stack`` one at line 35."""
+    ops = [owner("stack", 35, 3), owner("split", 33, 2), owner("unstack", 33, 2)]
+    loop = Part("eager", "fresh_keys", tuple(ops), np.asarray([7]))
+    assert located(loop, is_launched=False).line == 33
+    assert located(replace(loop, kind="python"), is_launched=False).line == 35

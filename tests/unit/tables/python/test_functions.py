@@ -1,131 +1,169 @@
-"""Functions of the program that stand for the ops they run, drawn as pictures of a traced loop."""
+"""Functions that stand for their ops: the program's, trainers' callbacks, libraries' models."""
 
 from __future__ import annotations
 
-from stepscope.tables.account.account import account
-from stepscope.tables.core.profile import Host
-from stepscope.tables.parts.grouping import Part, parts
-from tests.profiles import event
+import pytest
+
+from stepscope.tables.account.owners import owners
+from stepscope.tables.parts.grouping import parts
 from tests.profiles.drawing import Drawn
-from tests.unit.tables.account.test_account import host
+from tests.unit.tables.account.drawn import accounted, host, parted
 
-CALLS: dict[str, Drawn] = {
-    "L": event("$train.py:50 main"),
-    "F": event("$train.py:12 Net.forward"),
-    "A": event("$train.py:30 train_accuracy"),
-    "C": event("$train.py:40 chamfer"),
-    "m": event("aten/mm:mm"),
-    "r": event("aten/relu:relu"),
-    "s": event("aten/sum:sum"),
-    "k": event("aten/topk:topk"),
-    "o": event("aten/sort:sort"),
+VENV = "$/venv/lib/python3.12/site-packages"
+CALLS: dict[str, Drawn | str] = {
+    "L": "$train.py:50 main",
+    "F": "$train.py:12 Net.forward",
+    "A": "$train.py:30 train_accuracy",
+    "C": "$train.py:40 chamfer",
+    "m": "aten/mm:mm",
+    "r": "aten/relu:relu",
+    "s": "aten/sum:sum",
 }
+HUB = "transformers/models"
 
 
-def drawn(*lines: str) -> Host:
-    """Two steps of 2 ms; ``lines`` are the thread's calls and ops, from the outside in."""
-    text = "\n          ".join(f'"        {one}' for one in lines)
-    return host(
-        f"""
-        /host:CPU
-          python   S-------------------S-------------------
-          "        L---------------------------------------
-          {text}
-        """,
-        **CALLS,
-    )
-
-
-def made(one: Host) -> list[Part]:
-    found = account(one)
-    assert found is not None
-    listed = parts(found)
-    whole = int(found.found.duration_ps[found.found.kept].sum())
-    assert sum(part.total_ps for part in listed) == whole
-    return listed
-
-
-def of_functions(one: Host) -> dict[str, float]:
-    """Milliseconds by function that stands for its ops."""
-    return {part.name: part.total_ps / 1e9 for part in made(one) if part.kind == "function"}
+def functions(*rows: str, **letters: str) -> dict[str, float]:
+    """Milliseconds by function that stands for its ops, in two steps of a loop in main."""
+    one = host("L" + "-" * (len(rows[0]) - 1), *rows, **CALLS | letters)
+    return {name: time for (kind, name), time in parted(one).items() if kind == "function"}
 
 
 def test_a_function_that_only_passes_on_does_not_stand_for_what_it_calls() -> None:
-    one = drawn(
+    assert functions(
         "..A-------------......A-------------....",
         "...C-----------........C-----------.....",
         "....mmmrrrsss...........mmmrrrsss.......",
-    )
-    assert of_functions(one) == {"chamfer": 1.8}
+    ) == {"chamfer": 1.8}
 
 
-def test_a_decorator_stands_for_nothing() -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("wrapper", {}), ("Scope.wrapped", {}), ("wrap_all", {"wrap_all": 2.2})],
+)
+def test_a_decorator_stands_for_nothing(name: str, expected: dict[str, float]) -> None:
     """What it decorates was compiled, so that no frame of it is below."""
-    below = ("..W-------------......W-------------....", "...mmmmrrrssss.........mmmmrrrssss......")
-    text = "\n          ".join(f'"        {one}' for one in below)
-    for name, expected in (("wrapper", {}), ("Scope.wrapped", {}), ("wrap_all", {"wrap_all": 2.2})):
-        one = host(
-            f"""
-            /host:CPU
-              python   S-------------------S-------------------
-              "        L---------------------------------------
-              {text}
-            """,
-            **CALLS,
-            W=event(f"$tools.py:292 {name}"),
-        )
-        assert of_functions(one) == expected, name
+    rows = ("..W-------------......W-------------....", "...mmmmrrrssss.........mmmmrrrssss......")
+    assert functions(*rows, W=f"$tools.py:292 {name}") == expected
 
 
 def test_what_a_package_of_models_puts_around_a_layer_stands_for_nothing() -> None:
     """Its decorator is around every layer, so that none of them has it to itself."""
-    one = host(
-        """
-        /host:CPU
-          python   S-------------------S-------------------
-          "        L---------------------------------------
-          "        T-------------T-----T-------------T-----
-          "        .W------------.......W------------.......
-          "        ..D----------..D---...D----------..D---..
-          "        ...A--------....B-.....A--------....B-...
-          "        ....mmmrrss......s......mmmrrss......s...
-        """,
-        **CALLS
-        | {
-            "T": event("$torch/nn/modules/module.py:1782 _call_impl"),
-            "W": event("$transformers/modeling_layers.py:89 forward_with_checkpointing"),
-            "D": event("$transformers/utils/deprecation.py:121 wrapped_func"),
-            "A": event("$transformers/models/bert/modeling_bert.py:376 BertLayer.forward"),
-            "B": event("$transformers/models/bert/modeling_bert.py:900 BertPooler.forward"),
-        },
-    )
-    assert of_functions(one) == {"BertLayer.forward": 1.4}
+    assert functions(
+        "T-------------T-----T-------------T-----",
+        ".W------------.......W------------.......",
+        "..D----------..D---...D----------..D---..",
+        "...A--------....B-.....A--------....B-...",
+        "....mmmrrss......s......mmmrrss......s...",
+        T="$torch/nn/modules/module.py:1782 _call_impl",
+        W="$transformers/modeling_layers.py:89 forward_with_checkpointing",
+        D="$transformers/utils/deprecation.py:121 wrapped_func",
+        A=f"${HUB}/bert/modeling_bert.py:376 BertLayer.forward",
+        B=f"${HUB}/bert/modeling_bert.py:900 BertPooler.forward",
+    ) == {"BertLayer.forward": 1.4}
 
 
-def test_the_programs_layer_in_a_package_of_models_stands_for_what_it_does_there() -> None:
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (f"{HUB}/gpt2/modeling_gpt2.py", {"LoRA.forward"}),
+        ("model.py", {"GPT2MLP.forward", "GPT2Attention.forward"}),
+    ],
+    ids=["a package's", "the program's own"],
+)
+def test_the_programs_layer_in_a_package_of_models_stands_for_what_it_does_there(
+    file: str, expected: set[str]
+) -> None:
     """Two functions of the package call it, so that neither has it to itself."""
-    files = {"m": "transformers/models/gpt2/modeling_gpt2.py:238 GPT2MLP.forward"}
-    files["a"] = files["m"].replace("238 GPT2MLP", "144 GPT2Attention")
+    found = functions(
+        "..P---------Q---------....P---------Q---------..",
+        "..I---------I---------....I---------I---------..",
+        "..mmmmrrrrrrmmmmrrrrrr....mmmmrrrrrrmmmmrrrrrr..",
+        P=f"${file}:238 GPT2MLP.forward",
+        Q=f"${file}:144 GPT2Attention.forward",
+        I="$lora.py:23 LoRA.forward",
+    )
+    assert found.keys() == expected
 
-    def named(mlp: str, attention: str) -> dict[str, float]:
-        one = host(
-            """
-            /host:CPU
-              python   S-----------------------S-----------------------
-              "        L-----------------------------------------------
-              "        ..P---------Q---------....P---------Q---------..
-              "        ..I---------I---------....I---------I---------..
-              "        ..mmmmrrrrrrmmmmrrrrrr....mmmmrrrrrrmmmmrrrrrr..
-            """,
-            **CALLS
-            | {
-                "P": event(f"${mlp}"),
-                "Q": event(f"${attention}"),
-                "I": event("$lora.py:23 LoRA.forward"),
+
+# ------------------------------------------------------------------ trainers
+
+TRAINER = f"{VENV}/transformers/trainer.py"
+KERAS = f"{VENV}/keras/src"
+TRAIN = {
+    "P": "$finetune.py:9 main",
+    "T": f"{TRAINER}:1450 Trainer.train",
+    "I": f"{TRAINER}:1583 Trainer._inner_training_loop",
+    "K": f"{TRAINER}:2238 Trainer._maybe_log_save_evaluate",
+    "C": f"{TRAINER}:3363 Trainer._save_checkpoint",
+    "G": f"{TRAINER}:1910 Trainer.training_step",
+    "m": "aten/mm:mm",
+}
+FIT = {
+    "P": "$/home/me/fit.py:9 main",
+    "T": f"{KERAS}/utils/traceback_utils.py:110 filter_traceback.<locals>.error_handler",
+    "I": f"{KERAS}/backend/tensorflow/trainer.py:310 TensorFlowTrainer.fit",
+    "K": f"{KERAS}/callbacks/callback_list.py:180 CallbackList.on_train_batch_end",
+    "C": f"{KERAS}/callbacks/model_checkpoint.py:220 ModelCheckpoint._save_model",
+    "G": f"{VENV}/tensorflow/python/eager/f.py:890 call",
+    "m": "dense/MatMul:MatMul",
+}
+LOOP = [f"{letter}{'-' * 39}" for letter in "PTI"]
+BATCHES = [row * 4 for row in (".G----....", "..mmm.....", "......K--.", "......C--.")]
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        (
+            TRAIN,
+            {
+                ("library", "transformers.Trainer._save_checkpoint"): 1.2,
+                ("op", "matmul"): 1.2,
+                # What runs the model is the loop's: that its call takes time says nothing.
+                ("library", "transformers.Trainer.training_step"): 0.8,
             },
-        )
-        return of_functions(one)
+        ),
+        # Keras is a framework, and its fit a loop.
+        (FIT, {("library", "keras.ModelCheckpoint._save_model"): 1.2, ("op", "MatMul"): 1.2}),
+    ],
+    ids=["transformers", "keras"],
+)
+def test_what_a_trainer_does_beside_the_model_is_told_by_its_name(
+    calls: dict[str, str], expected: dict[tuple[str, str], float]
+) -> None:
+    """Four steps of 1 ms, in each of which a checkpoint takes 300 µs."""
+    found = parted(host(*LOOP, *BATCHES, steps=4, **calls))
+    assert expected.items() <= found.items()
+    assert ("python", "main") not in found
 
-    assert set(named(files["m"], files["a"])) == {"LoRA.forward"}
-    own = named("model.py:238 GPT2MLP.forward", "model.py:144 GPT2Attention.forward")
-    assert set(own) == {"GPT2MLP.forward", "GPT2Attention.forward"}
+
+def test_it_is_placed_at_the_programs_line_without_being_that_function() -> None:
+    first = parts(accounted(host(*LOOP, "..C-----.." * 4, steps=4, **TRAIN)))[0]
+    assert (first.name, first.first.function) == ("transformers.Trainer._save_checkpoint", "")
+    assert (first.first.file, first.first.line) == ("finetune.py", 9)
+
+
+# ------------------------------------------------------------------ models of libraries
+
+CALL = f"{VENV}/torch/nn/modules/module.py:1774 Module._call_impl"
+WRAPPED = f"{VENV}/transformers/utils/generic.py:900 can_return.<locals>.wrapped_func"
+FORWARD = f"{VENV}/{HUB}/gpt2/modeling_gpt2.py:500 GPT2Model.forward"
+GENERATE = f"{VENV}/transformers/generation/utils.py:2100 GenerationMixin.generate"
+SCIPY = f"{VENV}/scipy/optimize/_lsap.py:9 assign"
+
+
+@pytest.mark.parametrize(
+    ("calls", "kind"),
+    [
+        ((GENERATE, WRAPPED, CALL, FORWARD), "framework"),
+        ((CALL, FORWARD, WRAPPED), "framework"),
+        ((CALL, FORWARD, SCIPY), "library"),  # it is theirs
+    ],
+)
+def test_a_librarys_model_hands_its_ops_over(calls: tuple[str, ...], kind: str) -> None:
+    stack = ("$/home/me/chat.py:4 main", "$/home/me/chat.py:40", *calls)
+    rows = [f"{letter}{'-' * 19}" for letter in "abcdef"[: len(stack)]]
+    sampled = ["/device:CUSTOM:Python samples", f"MainThread  {rows[0]}", *rows[1:]]
+    one = host("." * 20, *sampled, **dict(zip("abcdef", stack, strict=False)))
+    kinds = {owner.kind for owner in owners(accounted(one))}
+    assert kinds & {"framework", "library"} == {kind}

@@ -1,4 +1,4 @@
-"""Whose a function is whose file has a name that frameworks use as well."""
+"""Whose a Python call is, and how people name it: by its file's folder, path or name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import replace
 import pytest
 
 from stepscope.formats.xspace import decode
-from stepscope.tables.account.account import account
-from stepscope.tables.account.owners import owners
 from stepscope.tables.core.installed import is_installed
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import parse_module, parse_stack_frames
@@ -22,59 +20,11 @@ from stepscope.tables.python.frames import (
     _name,
     program_files,
 )
-from tests.profiles import draw, event, nth, space
+from tests.profiles import space
 from tests.profiles.hlo import f32, instruction, metadata_plane, program
+from tests.unit.tables.account.drawn import host, told
 
-
-def host(*files: str) -> Host:
-    """A step in ``trainer.py`` that calls JAX's ``tree_map``, which calls a function of it.
-
-    The compiled program was written in these files.
-    """
-    entry = [
-        instruction("x", "parameter", f32(4), parameter_number=0),
-        instruction("abs.1", "abs", f32(4), "x", stack=[(file, 7, "loss") for file in files]),
-    ]
-    drawn = draw(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        T--------.T--------.
-          "        .M------...M------..
-          "        ..C----.....C----...
-        """,
-        unit_us=100,
-        S=event("train", step_num=nth, _r=1),
-        T=event("$trainer.py:40 train_step"),
-        M=event("$tree_util.py:300 tree_map"),
-        C=event("$trainer.py:12 clip"),
-    )
-    return Host("h", decode(space(*drawn, metadata_plane(("jit_f", 7, program("jit_f", entry))))))
-
-
-@pytest.mark.parametrize("cut", [1, 5, 20])
-def test_a_damaged_program_says_nothing_of_files(cut: int) -> None:
-    whole = program("jit_f", [instruction("abs.1", "abs", f32(4), stack=[("me.py", 7, "loss")])])
-    assert source_files(parse_stack_frames(whole)) == {"me.py"}
-    assert source_files(parse_stack_frames(whole[:-cut])) <= {"me.py"}
-    index = parse_stack_frames(whole)[:-cut]
-    assert source_files(index) <= {"me.py"}
-    module = parse_module(whole)
-    assert module is not None
-    torn = replace(module, stack_frames=index)
-    assert {one.file for one in source_frames(torn, module.instructions["abs.1"])} <= {"me.py"}
-
-
-@pytest.mark.parametrize(
-    ("name", "function"),
-    [("api.py", "block_until_ready"), ("array.py", "_value"), ("array.py", "normalise")],
-)
-def test_a_programs_api_py_does_not_make_jaxs_its_own(name: str, function: str) -> None:
-    """What waits for a device in a file of such a name is JAX's: both may be in one recording."""
-    own = program_files(host(f"/home/me/{name}"))
-    assert own == {name}
-    is_own = _name(f"${name}:2479 {function}", "", own, has_folders=False).kind == OWN
-    assert is_own == (function == "normalise")
+VENV = "/venv/lib/python3.12/site-packages"
 
 
 @pytest.mark.parametrize(
@@ -130,102 +80,109 @@ def test_a_call_into_c_is_named_without_its_address(text: str, kind: int, public
     assert (name.kind, name.public) == (kind, public or "run_backward")
 
 
+@pytest.mark.parametrize(
+    ("call", "path", "kind", "public"),
+    [
+        # py-spy's paths are read without what they say of the machine.
+        ("forward", "torch/nn/modules/conv.py", FRAMEWORK, "torch.forward"),
+        ("inv", "numpy/linalg/_linalg.py", LIBRARY, "numpy.linalg.inv"),
+        ("load", "importlib/_bootstrap.py", LIBRARY, "importlib.load"),
+        ("forward", "my_model/torch/conv.py", OWN, "forward"),
+        ("forward", "train.py", OWN, "forward"),
+        # As ``pip install --target`` leaves it, or PYTHONPATH finds its sources.
+        ("init", "/home/me/packages/optax/transforms/_combining.py", FRAMEWORK, "optax.init"),
+        ("init", "/home/me/packages/flax/linen/normalization.py", FRAMEWORK, "flax.init"),
+        ("init", "/src/optax/optax/_src/base.py", FRAMEWORK, "optax.init"),
+        ("run", "/home/me/tensorflow/python/eager/context.py", FRAMEWORK, "tensorflow.run"),
+        # Clones of their sources hold examples, and a folder may be called as they are.
+        ("main", "/home/me/flax/examples/mnist/train.py", OWN, "main"),
+        ("main", "/home/me/optax/train.py", OWN, "main"),
+        # What AutoGraph writes is of a file that is gone; what calls it is the program's.
+        ("tf__f", "/tmp/__autograph_generated_filesjk0f891.py", FRAMEWORK, "tensorflow.tf__f"),
+        # Calls have the names that programs import.
+        ("load", f"{VENV}/numpy/lib/_npyio_impl.py", LIBRARY, "numpy.load"),
+        ("array", f"{VENV}/jax/_src/numpy/array_constructors.py", FRAMEWORK, "jax.numpy.array"),
+        ("approx_derivative", f"{VENV}/scipy/optimize/_optimize.py", LIBRARY,
+         "scipy.optimize.approx_derivative"),
+        ("cdist", f"{VENV}/scipy/spatial/distance.py", LIBRARY, "scipy.spatial.distance.cdist"),
+        ("apply", f"{VENV}/pandas/core/frame.py", LIBRARY, "pandas.apply"),
+    ],
+)  # fmt: skip
+def test_a_path_tells_whose_a_call_is_and_how_people_import_it(
+    call: str, path: str, kind: int, public: str
+) -> None:
+    name = _name(f"${path.rpartition('/')[2]}:20 {call}", f"{path}:20", frozenset(), False)
+    assert (name.kind, name.public) == (kind, public)
+    if path.startswith("/home"):
+        assert is_installed(path) == (kind == FRAMEWORK)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "public"),
+    [
+        ("fromnumeric.py:2250 sum", LIBRARY, "numpy.sum"),
+        ("arrayprint.py:600 array2string", LIBRARY, "numpy.array2string"),
+        ("lax_numpy.py:5000 eye", FRAMEWORK, "jax.numpy.eye"),
+        ("array_methods.py:585 deferring_binary_op", FRAMEWORK, "jax.Array's arithmetic"),
+        ("fromnumeric.py:66 _wrapreduction", LIBRARY, "fromnumeric._wrapreduction"),
+        ("queue.py:154 get", LIBRARY, "queue.get"),
+        ("__autograph_generated_filesjk0f891.py:19 tf__step", FRAMEWORK, "tensorflow.tf__step"),
+    ],
+)
+def test_an_internal_file_alone_tells_as_much(call: str, kind: int, public: str) -> None:
+    """Tracers write no folder."""
+    name = _name(f"${call}", "", frozenset(), has_folders=False)
+    assert (name.kind, name.public) == (kind, public)
+
+
 def test_c_code_is_the_frameworks_where_that_calls_it() -> None:
-    drawn = draw(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        T---------T---------
-          "        .M---.B--..M---.B--.
-          "        ..B-........B-......
-        """,
-        unit_us=100,
-        S=event("train", step_num=nth, _r=1),
-        T=event("$train.py:40 train"),
-        M=event("$torch/autograd/graph.py:966 _engine_run_backward"),
-        B=event("$<built-in function sorted>"),
+    one = host(
+        "T---------T---------",
+        ".M---.B--..M---.B--.",
+        "..B-........B-......",
+        T="$train.py:40 train",
+        M="$torch/autograd/graph.py:966 _engine_run_backward",
+        B="$<built-in function sorted>",
     )
-    found = account(Host("h", decode(space(*drawn))))
-    assert found is not None
-    told = {(one.kind, one.name): one.total_ps // 10**8 for one in owners(found)}
-    assert told == {
-        ("framework", "torch._engine_run_backward"): 8,
-        ("library", "sorted"): 6,
-        ("python", "train"): 6,
+    assert told(one) == {
+        ("framework", "torch._engine_run_backward"): 0.8,
+        ("library", "sorted"): 0.6,
+        ("python", "train"): 0.6,
     }
 
 
 @pytest.mark.parametrize(
-    ("file", "kind"),
+    ("file", "function", "is_own"),
     [
-        ("torch/nn/modules/conv.py", FRAMEWORK),
-        ("numpy/linalg/_linalg.py", LIBRARY),
-        ("importlib/_bootstrap.py", LIBRARY),
-        ("my_model/torch/conv.py", OWN),
-        ("train.py", OWN),
+        ("api.py", "block_until_ready", False),
+        ("array.py", "_value", False),
+        ("array.py", "normalise", True),
     ],
 )
-def test_sources_of_samplers_tell_by_their_first_folder_whose_they_are(
-    file: str, kind: int
+def test_a_programs_api_py_does_not_make_jaxs_its_own(
+    file: str, function: str, is_own: bool
 ) -> None:
-    """py-spy's paths are read without what they say of the machine."""
-    named = _name(f"${file}:544 forward", f"{file}:544", frozenset(), False)
-    assert named.kind == kind
+    """What waits for a device in a file of such a name is JAX's: both may be in one recording."""
+    stack = [(f"/home/me/{file}", 7, "loss")]
+    entry = [
+        instruction("x", "parameter", f32(4), parameter_number=0),
+        instruction("abs.1", "abs", f32(4), "x", stack=stack),
+    ]
+    compiled = space(metadata_plane(("jit_f", 7, program("jit_f", entry))))
+    own = program_files(Host("h", decode(compiled)))
+    assert own == {file}
+    found = _name(f"${file}:2479 {function}", "", own, has_folders=False)
+    assert (found.kind == OWN) == is_own
 
 
-@pytest.mark.parametrize(
-    ("said", "public"),
-    [
-        ("$fromnumeric.py:2250 sum", "numpy.sum"),
-        ("$arrayprint.py:600 array2string", "numpy.array2string"),
-        ("$lax_numpy.py:5000 eye", "jax.numpy.eye"),
-        ("$array_methods.py:585 deferring_binary_op", "jax.Array's arithmetic"),
-        ("$fromnumeric.py:66 _wrapreduction", "fromnumeric._wrapreduction"),
-        ("$queue.py:154 get", "queue.get"),
-    ],
-)
-def test_a_librarys_call_is_named_as_people_import_it(said: str, public: str) -> None:
-    """Tracers write the file alone, which is an internal one."""
-    assert _name(said, "", frozenset(), has_folders=False).public == public
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/home/me/packages/optax/transforms/_combining.py", FRAMEWORK),
-        ("/home/me/packages/flax/linen/normalization.py", FRAMEWORK),
-        ("/src/optax/optax/_src/base.py", FRAMEWORK),
-        ("/home/me/tensorflow/python/eager/context.py", FRAMEWORK),
-        # Clones of their sources hold examples, and a folder may be called as they are.
-        ("/home/me/flax/examples/mnist/train.py", OWN),
-        ("/home/me/optax/train.py", OWN),
-    ],
-)
-def test_a_framework_in_a_folder_of_ones_own_is_none_of_the_program(path: str, kind: int) -> None:
-    """As ``pip install --target`` leaves it, or PYTHONPATH finds its sources."""
-    name = _name(f"${path.rpartition('/')[2]}:20 update_fn", f"{path}:20", frozenset(), False)
-    assert name.kind == kind
-    assert is_installed(path) == (kind == FRAMEWORK)
-
-
-def test_what_autograph_writes_is_none_of_the_program() -> None:
-    """Its lines are of a file that is gone; what calls it is the program's."""
-    file = "__autograph_generated_filesjk0f891.py"
-    for path in ("", f"/tmp/{file}:19"):
-        assert _name(f"${file}:19 tf__train_step", path, frozenset(), False).kind == FRAMEWORK
-
-
-@pytest.mark.parametrize(
-    ("file", "call"),
-    [
-        ("numpy/linalg/_linalg.py:535 inv", "numpy.linalg.inv"),
-        ("numpy/lib/_npyio_impl.py:300 load", "numpy.load"),
-        ("jax/_src/numpy/array_constructors.py:140 array", "jax.numpy.array"),
-        ("scipy/optimize/_optimize.py:360 approx_derivative", "scipy.optimize.approx_derivative"),
-        ("scipy/spatial/distance.py:2700 cdist", "scipy.spatial.distance.cdist"),
-        ("pandas/core/frame.py:10 apply", "pandas.apply"),
-    ],
-)
-def test_calls_have_the_names_that_programs_import(file: str, call: str) -> None:
-    path = f"/venv/lib/python3.12/site-packages/{file.partition(':')[0]}"
-    assert _name(f"${file}", path, frozenset(), has_folders=False).public == call
+@pytest.mark.parametrize("cut", [1, 5, 20])
+def test_a_damaged_program_says_nothing_of_files(cut: int) -> None:
+    whole = program("jit_f", [instruction("abs.1", "abs", f32(4), stack=[("me.py", 7, "loss")])])
+    assert source_files(parse_stack_frames(whole)) == {"me.py"}
+    assert source_files(parse_stack_frames(whole[:-cut])) <= {"me.py"}
+    index = parse_stack_frames(whole)[:-cut]
+    assert source_files(index) <= {"me.py"}
+    module = parse_module(whole)
+    assert module is not None
+    torn = replace(module, stack_frames=index)
+    assert {one.file for one in source_frames(torn, module.instructions["abs.1"])} <= {"me.py"}

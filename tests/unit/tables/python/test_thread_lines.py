@@ -8,11 +8,11 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
-from stepscope.tables.account.account import account
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import hashed_thread
 from tests.profiles import space
 from tests.profiles.model import Line, host, line, plane
+from tests.unit.tables.account.drawn import accounted
 
 STEPS, STEP_US, LOOK_US = 40, 3000, 500
 WHOLE_US = STEPS * STEP_US
@@ -69,10 +69,8 @@ def explained(*host_lines: Line, **threads: list[Event]) -> str:
         for number, (name, events) in enumerate(threads.items(), WORKER)
     ]
     data = space(host(*host_lines), plane(names.PYTHON_SAMPLES_PLANE, *sampled))
-    found = account(Host("h", decode(data)))
-    assert found is not None
-    assert found.frames is not None
-    calls = found.frames
+    calls = accounted(Host("h", decode(data))).frames
+    assert calls is not None
     return calls.names[int(calls.name[calls.own[calls.length_ps.argmax()]])].function
 
 
@@ -101,3 +99,17 @@ def test_a_thread_is_hashed_as_gnu_does() -> None:
     """Numbers that TensorFlow 2.21 gave to threads of its own, which the sampler numbers so."""
     assert hashed_thread(IDENT) == HASH
     assert hashed_thread(140110508779200) == 1603864363367016156
+
+
+@pytest.mark.parametrize("works_ms", [9, 1], ids=["works", "mostly sleeps between requests"])
+def test_a_main_thread_that_sleeps_gives_way_to_the_worker(works_ms: int) -> None:
+    at = 1000 * works_ms
+    worker = [("$serve.py:9 work", 0, 10_000), ("$serve.py:10", 0, at)]
+    worker += [("$serve.py:12", at, 10_000 - at), ("$time sleep", at, 10_000 - at)]
+    main = [(name, 0, 10_000) for name in ("$serve.py:4 main", "$serve.py:5", "$time sleep")]
+    lines = [line("MainThread", *main, id=1), line("t0", *worker, id=2)]
+    one = Host("h", decode(space(plane(names.PYTHON_SAMPLES_PLANE, *lines))))
+    calls = accounted(one).frames
+    assert calls is not None
+    own = [calls.names[int(calls.name[at])].function for at in calls.own.tolist() if at >= 0]
+    assert {*own} == {"work"}
