@@ -15,6 +15,7 @@ from stepscope.registry import Answer
 from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.loops import Loop, record
+from tests.profiles.model import Plane, space
 
 
 def profile_of(*loops: Loop) -> Profile:
@@ -68,3 +69,8 @@ class Asked:
 def ask(*loops: Loop) -> Asked:
     """A profile of these loops, ready to be asked about."""
     return Asked(profile_of(*loops))
+
+
+def opened(*planes: Plane) -> Asked:
+    """A profile of one host with these planes."""
+    return Asked(Profile("s", (Host("h", decode(space(*planes))),)))

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from stepscope.formats.xspace import decode
+from stepscope.analysis.host_activity import CallRow
 from stepscope.registry import Silence, Unknown
-from stepscope.tables.core.profile import Host, Profile
-from tests.profiles import draw, event, nth, space
+from stepscope.result import Finding, Table
+from tests.profiles import draw, event, nth
 from tests.profiles.drawing import Drawn
 from tests.profiles.model import Event, EventLike, host, line, plane
-from tests.unit.advice.asking import Asked
+from tests.unit.advice.asking import Asked, opened
+from tests.unit.advice.made import finding
+
+Calls = list[tuple[str, float, float]]
+STEP = event("train", step_num=nth, _r=1)
+OP = event("a/MatMul:MatMul")
 
 
-def loop_of(*work: tuple[str, float, float], steps: int = 10, step_us: float = 1000.0) -> Asked:
-    """Marked steps, each with the same work on the loop's thread (µs from the step's begin)."""
-    events: list[Event] = []
-    for step in range(steps):
-        begin = step * step_us
-        events.append(Event("train", begin, step_us, {"step_num": step, "_r": 1}))
-        events += [Event(name, begin + start, length) for name, start, length in work]
-    return asked(space(host(line("python", *events))))
+def loop_of(*work: tuple[str, float, float], steps: int = 10, pool: Calls | None = None) -> Asked:
+    """Steps of 1 ms with the same work (µs from their begin) on the loop's thread and a pool's."""
+    marks = [Event("train", 1000.0 * n, 1000.0, {"step_num": n, "_r": 1}) for n in range(steps)]
+
+    def of_steps(calls: Calls) -> list[Event]:
+        return [Event(name, at.start_us + start, us) for at in marks for name, start, us in calls]
+
+    threads = [line("python", *marks, *of_steps([*work]))]
+    return opened(host(*threads, *([line("tf_pool", *of_steps(pool))] if pool else [])))
 
 
-def updates(
-    count: int, length_us: float, kind: str = "aten/mul_:mul_"
-) -> list[tuple[str, float, float]]:
+def drawn(picture: str, **events: Drawn) -> Asked:
+    """100 µs a character."""
+    return opened(*draw(picture, unit_us=100, S=STEP, **events))
+
+
+# ------------------------------------------------------------------ optimizers
+
+
+def updates(count: int, length_us: float, kind: str = "aten/mul_:mul_") -> Calls:
     """An optimizer's call of 800 µs, and the ops in it."""
-    each = 800.0 / count
-    return [
-        ("Optimizer.step#AdamW.step", 100.0, 800.0),
-        *((kind, 100.0 + at * each, length_us) for at in range(count)),
-    ]
+    ops = [(kind, 100.0 + at * 800.0 / count, length_us) for at in range(count)]
+    return [("Optimizer.step#AdamW.step", 100.0, 800.0), *ops]
 
 
 def test_an_optimizer_that_updates_each_variable_by_itself_is_the_cause() -> None:
@@ -51,9 +63,7 @@ def test_an_optimizer_that_updates_each_variable_by_itself_is_the_cause() -> Non
     ],
     ids=["together", "few and large", "short"],
 )
-def test_an_optimizer_that_is_no_matter_is_left_in_peace(
-    work: list[tuple[str, float, float]],
-) -> None:
+def test_an_optimizer_that_is_no_matter_is_left_in_peace(work: Calls) -> None:
     assert loop_of(*work).reason("optimizer-per-variable", Silence)
 
 
@@ -61,34 +71,21 @@ def test_large_ops_of_an_optimizer_are_not_overhead() -> None:
     """112 short ops and five of 149 µs: only what is not in those can go."""
     small = [("aten/mul_:mul_", 105.0 + 0.4 * at, 0.3) for at in range(112)]
     large = [("aten/sqrt:sqrt", 150.0 + 150 * at, 149.0) for at in range(5)]
-    work = [("Optimizer.step#AdamW.step", 100.0, 800.0), *small, *large]
-    asked = loop_of(*work)
+    asked = loop_of(("Optimizer.step#AdamW.step", 100.0, 800.0), *small, *large)
     (row,) = asked.result("host_activity").optimizers.records()
-    assert row.time_ms == pytest.approx(0.8)
-    assert row.short_ms == pytest.approx(0.8 - 5 * 0.149)
-    found = asked.finding("optimizer-per-variable")
-    assert found.saving_high_ms is not None
-    assert found.saving_high_ms < 0.06
+    assert (row.time_ms, row.short_ms) == pytest.approx((0.8, 0.8 - 5 * 0.149))
+    most_ms = asked.finding("optimizer-per-variable").saving_high_ms
+    assert most_ms is not None and most_ms < 0.06
 
 
-STEP = event("train", step_num=nth, _r=1)
-OP = event("a/MatMul:MatMul")
+# ------------------------------------------------------------------ tracing and compiling
 
 
-def asked(data: bytes) -> Asked:
-    return Asked(Profile("s", (Host("h", decode(data)),)))
-
-
-def drawn(picture: str, **events: Drawn) -> Asked:
-    """100 µs a character."""
-    return asked(space(*draw(picture, unit_us=100, S=STEP, **events)))
-
-
-def traced(*, tracing_in: str, name: str = "step", count: int = 3) -> Asked:
+def traced(*, tracing_in: str, count: int = 3) -> Asked:
     """Two steps of 1 ms; each calls a function for 800 µs, of which an op runs 200."""
     how = {"T": "traced-nonXla", "N": "notTraced-nonXla"}
     first, second = (
-        event(name, tf_function_call=how[one], tracing_count=count) for one in tracing_in
+        event("step", tf_function_call=how[one], tracing_count=count) for one in tracing_in
     )
     return drawn(
         """
@@ -112,32 +109,45 @@ def test_tracing_once_is_no_retracing() -> None:
     assert "1 times" in traced(tracing_in="TN").reason("retracing", Silence)
 
 
-def compiling(events: str) -> Asked:
-    return drawn(
-        f"""
+def compiled_in_a_guess(times: int) -> Finding:
+    """What is said of a function that each of some doubtful steps compiles."""
+    asked = drawn(
+        """
         /host:CPU
           python   S---------S---------
           "        .J-------..J-------.
-          "        {events}
+          "        ..X----.....X----...
           tf_pool  .......O-........O-.
         """,
         J=event("PjitFunction(step)"),
         X=event("backend_compile_and_load"),
         O=event("fusion.1:Mul"),
     )
+    results: dict[str, Any] = asked.results("overview_page", "host_activity")
+    activity, page = results["host_activity"], results["overview_page"]
+    (row,) = activity.calls.records()
+    columns = {name: [getattr(row, name)] for name in CallRow.__annotations__}
+    columns |= {"calls": [times * row.calls], "built": [times * row.built], "differs": ["shapes"]}
+    columns |= {"file": ["/work/net.py"], "line": [9]}
+    return finding(
+        "recompilation",
+        overview_page=replace(page, steps=replace(page.steps, confidence=0.45)),
+        host_activity=replace(activity, calls=Table(CallRow, columns)),
+    )
 
 
-def loop(dispatches: int, *, kernel_us: float) -> Asked:
-    """Two steps of 1 ms with so many eager ops each, whose kernels take ``kernel_us``."""
-    events: list[EventLike] = []
-    for step in range(2):
-        begin = step * 1000.0
-        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
-        for at in range(dispatches):
-            start = begin + at * 1000.0 / dispatches
-            events.append(("EagerExecute", start, 0.9 * 1000.0 / dispatches, {"is_func": 0}))
-            events.append(("KernelAndDeviceFunc::Run", start, kernel_us))
-    return asked(space(host(line("python", *events))))
+def test_a_function_compiled_often_is_no_set_up_where_steps_are_a_guess() -> None:
+    once, often = compiled_in_a_guess(1), compiled_in_a_guess(2)
+    assert once.severity == "info" != often.severity
+    assert often.confidence > once.confidence
+
+
+def test_a_recording_without_steps_compiles_nothing_again() -> None:
+    once = opened(host(line("python", ("PjRtCompile", 0, 500), ("work", 600, 900))))
+    assert not any(one.rule == "recompilation" for one in once.advice())
+
+
+# ------------------------------------------------------------------ ops and callbacks
 
 
 def test_eager_ops_of_few_steps_are_not_each_steps() -> None:
@@ -150,8 +160,7 @@ def test_eager_ops_of_few_steps_are_not_each_steps() -> None:
             start = begin + 8.0 * place
             events.append(("EagerExecute", start, 7.0, {"is_func": 0}))
             events.append(("KernelAndDeviceFunc::Run", start, 1.0))
-    found = asked(space(host(line("python", *events))))
-    found.reason("eager-execution", Silence)
+    opened(host(line("python", *events))).reason("eager-execution", Silence)
 
 
 def test_a_callback_that_other_ops_hide_takes_its_whole_time_and_says_what_is_left() -> None:
@@ -174,29 +183,51 @@ def test_printing_now_and_then_is_none_of_this_rules_business() -> None:
     drawn(many, P=event("PrintV2:PrintV2"), O=OP).reason("print-every-step", Unknown)
 
 
-def saving_in_step(number: int | None) -> Asked:
-    """Twelve steps, of which the first and the last do not count; the others have 100 µs of ops.
+def elementwise(scope: str) -> Asked:
+    """Steps with eight elementwise ops of 50 µs and a product of 200."""
+    pool = [(f"{scope}/mul_{at}:Mul", at * 50.0, 50.0) for at in range(8)]
+    return loop_of(steps=2, pool=[*pool, ("m/product:MatMul", 400.0, 200.0)])
 
-    In step ``number`` a checkpoint adds 400 µs.
-    """
+
+def test_unfused_elementwise_ops_cost_half_of_their_time() -> None:
+    found = elementwise("m").finding("no-xla")
+    # 400 of 600 µs of ops; half of the 400 is expected to go, all of it at most.
+    assert (found.saving_ms, found.saving_high_ms) == pytest.approx((0.2, 0.4))
+
+
+def test_ops_of_pytorch_or_of_an_optimizer_are_not_xlas_to_fuse() -> None:
+    ops = ("exp", "neg", "sub", "log", "abs")
+    work = [(f"aten/{op}:{op}", 60 + 110.0 * at, 100.0) for at, op in enumerate(ops)]
+    assert "PyTorch" in loop_of(*work).reason("no-xla", Silence)
+    elementwise("adam").reason("no-xla", Silence)
+
+
+# ------------------------------------------------------------------ slow steps, between steps
+
+
+def one_slow_step(*calls: EventLike, saves: bool) -> Asked:
+    """Twelve steps with 100 µs of ops each; the sixth takes 400 µs more, perhaps to save."""
     events, pool, at = [], [], 0.0
     for step in range(12):
-        extra = 400.0 if step == number else 0.0
+        extra = 400.0 if step == 5 else 0.0
         events.append(("train", at, 100.0 + extra, {"step_num": step, "_r": 1}))
         pool.append(("a/MatMul:MatMul", at, 100.0))
-        if extra:
+        if extra and saves:
             pool.append(("SaveV2:SaveV2", at + 100.0, extra))
         at += 100.0 + extra
-    return asked(space(host(line("python", *events), line("tf_pool", *pool))))
+    return opened(host(line("python", *events, *calls), line("tf_pool", *pool)))
 
 
 def test_a_checkpoint_is_named_as_what_makes_a_step_slow() -> None:
-    found = saving_in_step(5).finding("slow-steps")
-    # 400 µs in one of ten counted steps.
+    found = one_slow_step(saves=True).finding("slow-steps")
+    # 400 µs in one of the ten steps that the recording does not cut.
     assert found.saving_ms == pytest.approx(0.04)
     (timeline,) = [ref for ref in found.evidence if ref.tool == "trace_viewer"]
-    assert timeline.from_ms == pytest.approx(0.5)
-    assert timeline.to_ms == pytest.approx(1.0)
+    assert (timeline.from_ms, timeline.to_ms) == pytest.approx((0.5, 1.0))
+
+
+def test_what_python_saves_is_not_denied_where_no_python_was_recorded() -> None:
+    one_slow_step(saves=False).reason("slow-steps", Unknown)
 
 
 @pytest.mark.parametrize("pause_us", [4_500.0, 30.0])
@@ -206,7 +237,7 @@ def test_what_a_loop_does_between_its_steps_is_named_with_its_share(pause_us: fl
     pool = [("a/MatMul:MatMul", at, 95.0) for at in begins]
     pauses = [("$val.py:7 validate", begins[step] + 96, pause_us) for step in (19, 39)]
     main = ("$train.py:1 main", 0.0, begins[-1] + 100)
-    loop = asked(space(host(line("python", *marks, main, *pauses), line("tf_pool", *pool))))
+    loop = opened(host(line("python", *marks, main, *pauses), line("tf_pool", *pool)))
     if pause_us < 100:
         loop.reason("between-steps", Silence)
         return
@@ -217,84 +248,66 @@ def test_what_a_loop_does_between_its_steps_is_named_with_its_share(pause_us: fl
     assert (found.place.function, found.place.file) == ("validate", "val.py")
 
 
-def slow_in_python(*calls: tuple[str, float, float]) -> Asked:
-    """Twelve steps with 100 µs of ops each; the sixth takes 400 µs more, in which no op runs."""
-    events, pool, at = [], [], 0.0
-    for step in range(12):
-        extra = 400.0 if step == 5 else 0.0
-        events.append(("train", at, 100.0 + extra, {"step_num": step, "_r": 1}))
-        pool.append(("a/MatMul:MatMul", at, 100.0))
-        at += 100.0 + extra
-    lines = [line("python", *events, *calls), line("tf_pool", *pool)]
-    return asked(space(host(*lines)))
-
-
-def test_what_python_saves_is_not_denied_where_no_python_was_recorded() -> None:
-    slow_in_python().reason("slow-steps", Unknown)
-
-
-def in_python(picture: str) -> Asked:
-    return drawn(
-        f"""
-        /host:CPU
-          python   S---------S---------
-          "        {picture}
-        """,
-        B=event("$aug.py:32 flip"),
-        W=event("$api.py:9 block_until_ready"),
-        T=event("TfOp"),
-    )
+# ------------------------------------------------------------------ Python
 
 
 def test_a_python_function_is_named_with_its_line() -> None:
-    found = in_python(".B----....B----....").finding("python-bound")
+    picture = '/host:CPU\n  python   S---------S---------\n  "        .B----....B----....'
+    found = drawn(picture, B=event("$aug.py:32 flip")).finding("python-bound")
     assert found.saving_ms == pytest.approx(0.5)
 
 
-def test_short_python_functions_are_no_reason() -> None:
-    asked_about = drawn(
-        "/host:CPU\n  python   S-------------------------------\n"
-        '  "        .B..............................\n  tf_pool  ...O---------------------------',
-        B=event("$aug.py:32 flip"),
-        O=OP,
-    )
-    asked_about.reason("python-bound", Silence)
-
-
-def test_a_recording_without_steps_compiles_nothing_again() -> None:
-    once = asked(space(host(line("python", ("PjRtCompile", 0, 500), ("work", 600, 900)))))
-    assert not any(one.rule == "recompilation" for one in once.advice())
-
-
-def sharing(other_us: float, late_ms: float) -> Asked:
-    """Ten steps of 10 ms; beside the loop a thread runs Python, and samples are so late."""
-    steps = [Event("train", 10_000.0 * n, 10_000, {"step_num": n, "_r": 1}) for n in range(10)]
-    loop = [Event("$train.py:9 step", 10_000.0 * n, 9_900) for n in range(10)]
+def test_a_thread_that_holds_the_lock_is_named_with_its_place() -> None:
+    """Steps of 10 ms; beside the loop a thread runs Python for 9 of them, and samples are late."""
+    begins = [10_000.0 * n for n in range(10)]
+    steps = [Event("train", at, 10_000, {"step_num": n, "_r": 1}) for n, at in enumerate(begins)]
     other = [Event("$watch.py:4 monitor", 0, 100_000)]
-    other += [
-        Event("$threading.py:320 Condition.wait", 10_000.0 * n + other_us, 10_000 - other_us)
-        for n in range(10)
-    ]
+    other += [Event("$threading.py:320 Condition.wait", at + 9000, 1000) for at in begins]
     late = [
-        Event("Python sampling lateness", 5_000.0 * n, 0, {"counter_value": late_ms})
-        for n in range(20)
+        Event("Python sampling lateness", 5_000.0 * n, 0, {"counter_value": 4.0}) for n in range(20)
     ]
     samples = plane(
         "/device:CUSTOM:Python samples",
-        line("MainThread", *loop, id=1),
+        line("MainThread", *(Event("$train.py:9 step", at, 9_900) for at in begins), id=1),
         line("monitor", *other, id=2),
         line("_counters_", *late, id=3),
     )
-    return asked(space(host(line("python", *steps, id=1)), samples))
-
-
-def test_a_thread_that_holds_the_lock_is_named_with_its_place() -> None:
-    found = sharing(9_000, late_ms=4.0).finding("gil-contention")
+    found = opened(host(line("python", *steps, id=1)), samples).finding("gil-contention")
     assert found.measured["busy_frac"] == pytest.approx(0.9)
     assert found.saving_high_ms == pytest.approx(9.0)
 
 
 def test_without_python_nobody_knows_who_holds_its_lock() -> None:
-    assert "No Python function" in loop_of(("a/MatMul:MatMul", 0, 500)).reason(
-        "gil-contention", Unknown
-    )
+    loop_of(("a/MatMul:MatMul", 0, 500)).reason("gil-contention", Unknown)
+
+
+# ------------------------------------------------------------------ garbage
+
+
+def collecting(lengths_us: dict[int, float], *stacks: EventLike) -> Asked:
+    """Ten steps of 1 ms, in some of which Python collects garbage of a generation for so long."""
+    steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(10)]
+    found = [
+        Event(f"garbage collection, generation {2 * (length > 20)}", 1000.0 * n + 100, length)
+        for n, length in lengths_us.items()
+    ]
+    garbage = plane("/device:CUSTOM:Garbage collection", line("MainThread", *found, id=7))
+    samples = plane("/device:CUSTOM:Python samples", line("MainThread", *stacks, id=7))
+    return opened(host(line("python", *steps, id=7)), garbage, *([samples] if stacks else []))
+
+
+def test_collections_of_garbage_are_named() -> None:
+    stacks = [("$/me/train.py:4 main", 0, 10_000), ("$/me/train.py:9 anchors", 0, 9_000)]
+    found = collecting(dict.fromkeys(range(10), 500.0), *stacks).finding("garbage-collection")
+    assert found.saving_ms == pytest.approx(0.8 * 0.5)
+    assert found.place is not None and found.place.function == "anchors"
+    # In two of the eight steps that the recording does not cut.
+    rare = collecting({2: 800.0, 7: 800.0}).finding("garbage-collection")
+    assert rare.saving_high_ms == pytest.approx(0.2)
+    assert collecting(dict.fromkeys(range(10), 38.0)).finding("garbage-collection")
+
+
+def test_one_long_collection_among_short_ones_shows_no_habit() -> None:
+    lengths = dict.fromkeys(range(10), 10.0) | {4: 700.0}
+    found = collecting(lengths).finding("garbage-collection")
+    assert (found.severity, found.confidence) == ("info", 0.4)

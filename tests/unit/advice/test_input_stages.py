@@ -14,7 +14,8 @@ from stepscope.advice.results import Results
 from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Finding, Place
-from tests.unit.advice.evidence.starved import SERIAL, results
+from tests.unit.advice.made import saying
+from tests.unit.advice.starved import SERIAL, results
 
 PARALLEL = replace(SERIAL, iterator="ParallelMapV2", parallelism=4)
 PARALLEL = replace(PARALLEL, long_name=SERIAL.long_name.replace("Map", "ParallelMapV2"))
@@ -61,13 +62,12 @@ def answer(rule_id: str, found: dict[str, Any]) -> Answer:
     return one
 
 
-@pytest.mark.parametrize(("elements", "says"), [(1, "whole batches"), (32, "one at a time")])
-def test_what_a_generator_makes_is_said_as_it_is(elements: int, says: str) -> None:
+@pytest.mark.parametrize("elements", [1, 32], ids=["whole batches", "one at a time"])
+def test_a_generator_is_told_whatever_it_makes(elements: int) -> None:
     """Keras feeds a PyDataset through a generator of batches."""
     stage = replace(GENERATOR, elements=elements)
     found = answer("python-in-pipeline", results(stage, {"native_function": 0.5}))
     assert isinstance(found, Finding)
-    # The program may have a PyDataset and no generator.
 
 
 def test_python_beside_the_steps_ops_takes_a_core_from_them() -> None:
@@ -184,6 +184,25 @@ def test_what_makes_elements_in_python_is_placed_where_other_threads_are() -> No
     one = answer("python-in-pipeline", found)
     assert isinstance(one, Finding)
     assert one.place == Place("pad", "train.py", 3)
+
+
+def test_a_late_hand_over_is_no_fault_of_the_pipeline() -> None:
+    """A step of 100 ms waits 20 for input, beside what calls every wait the input's fault."""
+    ready = replace(
+        SERIAL, kind="hand-over", iterator="Prefetch", long_name="Iterator::Root::Prefetch"
+    )
+    found = results(ready, {}, wait_ms=20.0)
+    nodes = [
+        SimpleNamespace(iterator="Prefetch", self_us=18_000.0),
+        SimpleNamespace(iterator="BatchV2", self_us=1_400.0),
+    ]
+    found["tf_data_bottleneck_analysis"].graph = SimpleNamespace(
+        nodes=SimpleNamespace(records=lambda: nodes)
+    )
+    rule = next(rule for rule in RULES if rule.id == "late-hand-over")
+    (one,) = advise(found, [rule, saying("input-bound", 20.0, "input")]).findings
+    assert (one.rule, one.severity) == ("late-hand-over", "info")
+    assert one.saving_high_ms == pytest.approx(20.0)
 
 
 def rival(**known: Any) -> SimpleNamespace:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import pytest
 
-from stepscope.advice.render import complete, proved
+from stepscope.advice.render import complete, proved, reason_of, silent
 from stepscope.advice.step_time import StepTime
+from stepscope.registry import Silence
 from stepscope.result import Column, Finding, Ref, Result, Row, Table
 
 TIME = StepTime(10.0, 10.0, None, is_one=False, is_window=False, is_recording=False)
@@ -148,3 +149,26 @@ def test_evidence_shows_a_figure_of_its_finding(
     ref = Ref("steps", what, rows=rows)
     finding = replace(MAP, measured={"waited_ms": 6.0, "each_us": 3000.0}, evidence=(ref,))
     assert proved(finding, {"steps": result}).evidence == ((ref,) if is_kept else ())
+
+
+@pytest.mark.parametrize(
+    ("answer", "of_steps", "of_recording"),
+    [
+        (
+            silent("below", cost_frac=0.5, limit_frac=0.6),
+            "It costs 50 % of the step, below 60 %.",
+            "It costs 50 % of the recording, below 60 %.",
+        ),
+        (
+            silent("iterators", count=2.0),
+            "Iterators created per step: 2.",
+            "Iterators created in all: 2.",
+        ),
+        (Silence("jit(step)/dot ran."), "jit(step)/dot ran.", "jit(step)/dot ran."),
+    ],
+)
+def test_a_reason_names_what_its_shares_are_of(
+    answer: Silence, of_steps: str, of_recording: str
+) -> None:
+    assert reason_of(answer, is_recording=False) == of_steps
+    assert reason_of(answer, is_recording=True) == of_recording

@@ -20,7 +20,7 @@ from stepscope.analysis.step_account import StepAccount
 from stepscope.registry import Answer, ChangeClass, Rule
 from stepscope.result import Finding, Result
 from tests.architecture.tree import ROOT
-from tests.unit.advice.test_largest_part import account, op, part, told
+from tests.unit.advice.made import account, op, part, told
 
 REMOVED, MERGED, SHRUNK, OVERLAPPED = (
     effects()[name] for name in ("removed", "merged", "shrunk", "overlapped")
@@ -40,37 +40,33 @@ def printing(saving_ms: float | None, **more: Any) -> Finding:
     return Finding("prints", "high", saving_ms, 0.9, "", **more)
 
 
-def test_at_least_what_changes_of_its_class_take_away_and_at_most_what_goes_with_the_part() -> None:
-    played = part(time_ms=4.0, alone_ms=4.0, typical_ms=4.0, most_ms=6.0)
-    one = found(printing(4.0), rule(), played, op("MatMul", 5.0))
-    assert one.saving_low_ms == pytest.approx(REMOVED.least * 4.0)
-    # The mean of 10 ms is known to 0.5: the other 4 ms may be a tenth less.
-    assert one.saving_ms == 4.0
-    assert one.saving_high_ms == pytest.approx(10 * 6.0 / (6.0 + 3.6))
+def played(time_ms: float, most_ms: float) -> dict[str, Any]:
+    return part(time_ms=time_ms, alone_ms=time_ms, typical_ms=time_ms, most_ms=most_ms)
 
 
-def test_what_goes_with_half_of_a_part_is_half_of_what_goes_with_it() -> None:
-    played = part(time_ms=4.0, alone_ms=4.0, typical_ms=4.0, most_ms=6.0)
-    most = 10 * 3.0 / (3.0 + 6.3)
-    assert found(printing(2.0), rule(), played).saving_high_ms == pytest.approx(most)
+@pytest.mark.parametrize(
+    ("saving_ms", "row", "high_ms"),
+    [
+        # The mean of 10 ms is known to 0.5: the other 4 ms may be a tenth less.
+        (4.0, played(4.0, 6.0), 10 * 6.0 / (6.0 + 3.6)),
+        (2.0, played(4.0, 6.0), 10 * 3.0 / (3.0 + 6.3)),  # what goes with half of a part
+        (0.3, played(0.3, 0.4), 10 * 0.4 / (0.4 + 8.64)),  # a small part promises little more
+        (8.0, played(8.0, 9.5), 10 * 9.5 / (9.5 + 0.45)),
+        (9.0, played(6.0, 9.0), 10.0),  # nothing saves more than the step
+    ],
+)
+def test_at_most_goes_what_goes_with_the_part(
+    saving_ms: float, row: dict[str, Any], high_ms: float
+) -> None:
+    one = found(printing(saving_ms), rule(), row)
+    assert one.saving_high_ms == pytest.approx(high_ms)
+    assert one.saving_ms == saving_ms
+    assert one.saving_low_ms == pytest.approx(REMOVED.least * saving_ms)
 
 
-def test_nothing_saves_more_than_the_step() -> None:
-    one = found(printing(8.0), rule(), part(time_ms=8.0, most_ms=9.5))
-    assert one.saving_high_ms == pytest.approx(10 * 9.5 / (9.5 + 0.45))
-    assert found(printing(9.0), rule(), part(time_ms=6.0, most_ms=9.0)).saving_high_ms == 10.0
-
-
-def test_no_finding_is_graver_than_its_largest_saving() -> None:
-    assert found(printing(0.1), rule(), part(time_ms=0.0)).severity == "info"
-    assert found(printing(0.5), rule(), part(time_ms=0.0)).severity == "medium"
-    assert found(printing(2.0), rule(), part(time_ms=0.0)).severity == "high"
-
-
-def test_a_small_part_promises_little_more_than_itself() -> None:
-    played = part(time_ms=0.3, alone_ms=0.3, typical_ms=0.3, most_ms=0.4)
-    high = found(printing(0.3), rule(), played).saving_high_ms
-    assert high == pytest.approx(10 * 0.4 / (0.4 + 8.64))
+@pytest.mark.parametrize(("saving_ms", "severity"), [(0.1, "info"), (0.5, "medium"), (2.0, "high")])
+def test_no_finding_is_graver_than_its_largest_saving(saving_ms: float, severity: str) -> None:
+    assert found(printing(saving_ms), rule(), part(time_ms=0.0)).severity == severity
 
 
 def test_beside_a_device_nothing_is_known_of_what_goes_beyond() -> None:
@@ -90,11 +86,6 @@ def test_the_typical_step_says_what_goes_at_least_and_a_burst_in_few_steps_does_
 
 def with_error(found: StepAccount, error_ms: float) -> StepAccount:
     return replace(found, step_error_ms=error_ms)
-
-
-def test_steps_that_are_alike_bound_the_most_by_what_is_seen_to_go() -> None:
-    (row,) = account(part()).part_list()
-    assert upper_bound_ms(with_error(account(part()), 0.0), row, 6.0) == 6.0
 
 
 @given(st.floats(0, 10), st.floats(0, 10), st.floats(0, 20))
@@ -118,9 +109,7 @@ def test_a_range_that_is_most_of_the_step_is_no_promise() -> None:
     one = found(wide, rule(parts=()))
     assert (one.saving_ms, one.saving_low_ms, one.saving_high_ms) == (None, None, None)
     assert found(replace(wide, saving_low_ms=2.5), rule(parts=())).saving_ms == 9.0
-
-
-def test_without_the_account_of_the_step_no_range_is_too_wide() -> None:
+    # Without the account of the step no range is too wide.
     assert ranged(printing(9.0, saving_low_ms=0.1), rule(parts=()), {}).saving_ms == 9.0
 
 
@@ -150,11 +139,18 @@ def first_part(*parts: dict[str, Any]) -> Finding:
     return next(one for one in advice.findings if one.rule == "largest-part")
 
 
-def test_where_it_is_known_what_does_the_same_more_of_an_op_goes() -> None:
-    sorting, clipping = first_part(op("sort", 6.0)), first_part(op("clip", 6.0))
-    assert sorting.saving_low_ms == pytest.approx(REMOVED.least * 6.0)
-    assert sorting.assumption == REMOVED.assumption
-    assert clipping.saving_low_ms == pytest.approx(SHRUNK.least * 6.0)
+@pytest.mark.parametrize(
+    ("family", "effect"),
+    [
+        ("sort", REMOVED),  # it is known what does the same
+        ("clip", SHRUNK),
+        ("while", MERGED),  # a loop of a compiled program works in fewer iterations, too
+    ],
+)
+def test_an_op_saves_what_its_effect_takes_away(family: str, effect: ChangeClass) -> None:
+    one = first_part(op(family, 6.0))
+    assert one.saving_low_ms == pytest.approx(effect.least * 6.0)
+    assert one.assumption == effect.assumption
 
 
 def test_what_a_model_is_made_of_mostly_leaves_its_neighbours() -> None:
@@ -197,21 +193,20 @@ def in_function(name: str, time_ms: float, function: str, **more: Any) -> dict[s
     )
 
 
-def test_at_most_the_whole_function_goes_that_an_op_is_in() -> None:
-    """Who finds that one product of ``score`` is not needed may need none of ``score``."""
-    of = steady(
-        in_function("matmul", 3.0, "score"),
-        in_function("topk", 2.0, "score"),
-        in_function("matmul", 4.0, "forward"),
-    )
-    score = saving_of(of, next(iter(of.part_list())), SHRUNK, 0.7)
-    assert score.high_ms == pytest.approx(5.0)
-    assert score.low_ms == pytest.approx(SHRUNK.least * 3.0)
-
-
-def test_a_function_with_all_of_the_step_is_not_left_out() -> None:
-    of = steady(in_function("matmul", 4.0, "main"), in_function("topk", 5.8, "main"))
-    assert saving_of(of, next(iter(of.part_list())), SHRUNK, 0.7).high_ms == pytest.approx(4.0)
+@pytest.mark.parametrize(
+    ("around", "least_ms", "most_ms"),
+    [
+        # Who finds that one product of ``score`` is not needed may need none of ``score``.
+        ([("score", 3.0), ("score", 2.0), ("forward", 4.0)], 3.0, 5.0),
+        ([("main", 4.0), ("main", 5.8)], 4.0, 4.0),  # all of the step is not left out
+    ],
+)
+def test_at_most_the_whole_function_goes_that_an_op_is_in(
+    around: list[tuple[str, float]], least_ms: float, most_ms: float
+) -> None:
+    of = steady(*(in_function("matmul", time_ms, function) for function, time_ms in around))
+    saved = saving_of(of, next(iter(of.part_list())), SHRUNK, 0.7)
+    assert (saved.low_ms, saved.high_ms) == pytest.approx((SHRUNK.least * least_ms, most_ms))
 
 
 def test_what_a_function_calls_goes_with_it() -> None:
@@ -237,13 +232,6 @@ def test_what_workers_make_is_hidden_by_no_more_than_the_rest(
     found = saving_of(of, waiting, OVERLAPPED, 0.6)
     assert found.high_ms == pytest.approx(hides_ms)
     assert found.low_ms == pytest.approx(OVERLAPPED.least * hides_ms)
-
-
-def test_a_loop_of_a_compiled_program_takes_work_in_fewer_turns_too() -> None:
-    looping, sorting = first_part(op("while", 6.0)), first_part(op("sort", 6.0))
-    assert looping.assumption == MERGED.assumption
-    assert looping.saving_low_ms == pytest.approx(MERGED.least * 6.0)
-    assert sorting.assumption == REMOVED.assumption
 
 
 def test_the_documented_shares_are_those_of_the_effects() -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.account import Account, account
 from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import Part, parts
 from tests.profiles import draw, event, nth, space
-from tests.profiles.drawing import Drawn
 
 STEP = event("train", step_num=nth, _r=1)
 Times = dict[tuple[str, str], float]
+# What letters mean: the name of an event, or an event.
+Letters = dict[str, Any]
 
 
-def host(*rows: str, steps: int = 2, loop: str = "", **letters: Drawn | str) -> Host:
+def host(*rows: str, steps: int = 2, loop: str = "", **letters: Any) -> Host:
     """A loop of so many steps, 100 µs a character, as wide as the rows or as ``loop`` says.
 
     Each row continues the thread above it, the loop's at first, or names a thread or a plane.

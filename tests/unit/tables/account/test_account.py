@@ -14,11 +14,18 @@ from stepscope.tables.account.waits import between_ops
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.parts.grouping import parts
 from tests.profiles import event, nth
-from tests.profiles.drawing import Drawn
-from tests.unit.tables.account.drawn import Times, accounted, host, owner_named, parted, told
+from tests.unit.tables.account.drawn import (
+    Letters,
+    Times,
+    accounted,
+    host,
+    owner_named,
+    parted,
+    told,
+)
 
 # What is drawn, what the letters mean, and the milliseconds in both steps.
-Story = tuple[list[str], dict[str, Drawn | str], Times]
+Story = tuple[list[str], Letters, Times]
 NUMBERED = {"sequence_number": 7 + nth, "args": '{"Fwd thread id": 1}'}
 
 OWNERS: dict[str, Story] = {
@@ -224,7 +231,7 @@ def test_a_wait_that_outlasts_the_steps_is_a_wait_though_work_goes_on() -> None:
 def test_a_call_from_before_the_steps_waits_in_their_first_pause() -> None:
     """It ends with the work; what ran before the steps, and that it waited for it, is not seen."""
     rows = ("L---------------------", "tf_pool  ......O---------------")
-    letters = {"L": "$train.py:12 wait_for_all", "O": "a/MatMul:MatMul"}
+    letters: Letters = {"L": "$train.py:12 wait_for_all", "O": "a/MatMul:MatMul"}
     loop = "..S---------S---------"
     assert told(host(*rows, loop=loop, **letters)) == {("op", "a/MatMul"): 1.6, ("wait", ""): 0.4}
     prepares = host("L--P------------------", rows[1], loop=loop, **letters, P="$t.py:3 prepare")
@@ -281,7 +288,7 @@ def test_a_short_sort_beside_a_loss_costs_nothing() -> None:
 def test_between_the_batches_that_keras_marks_its_callbacks_run() -> None:
     """Each batch is marked for four moments of ten, in all of which its op runs."""
     marks = "K---......K---......K---......"
-    letters = {"K": "Profiled batch", "A": "StatefulPartitionedCall/net/MatMul:MatMul"}
+    letters: Letters = {"K": "Profiled batch", "A": "StatefulPartitionedCall/net/MatMul:MatMul"}
     one = host(marks.replace("K", "A"), loop=marks, **letters)
     gaps = [name for kind, name in told(one) if kind == "unrecorded"]
     assert gaps == ["between the batches that Keras marks, where callbacks run"]

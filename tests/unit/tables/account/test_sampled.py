@@ -9,10 +9,9 @@ from stepscope.schema import names
 from stepscope.tables.account.owners import name_at, owners
 from stepscope.tables.core.profile import Host
 from tests.profiles import event, nth
-from tests.profiles.drawing import Drawn
-from tests.unit.tables.account.drawn import accounted, host
+from tests.unit.tables.account.drawn import Letters, accounted, host
 
-CALLS: dict[str, Drawn | str] = {
+CALLS: Letters = {
     "T": "$train.py:40 main",
     "F": "$train.py:12 forward",
     "P": "$train.py:30 post",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stepscope.schema import names
@@ -17,7 +19,7 @@ from stepscope.tables.parts.grouping import compiled_parts
 from stepscope.tables.traits.gradient_names import apart_from_gradients
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
-from tests.unit.tables.account.drawn import accounted, host
+from tests.unit.tables.account.drawn import Letters, accounted, host
 
 
 def forward(number: int, name: str = "mm", args: str = "{}") -> Drawn:
@@ -40,7 +42,7 @@ TWICE = "autograd/MmBackwardBackward0:MmBackwardBackward0"
 # ------------------------------------------------------------------ computed again
 
 
-def repeated(*rows: str, **letters: Drawn) -> NeedlessGradients | None:
+def repeated(*rows: str, **letters: Any) -> NeedlessGradients | None:
     one = host(*rows, **letters)
     return repeated_gradients(one, accounted(one))
 
@@ -64,9 +66,7 @@ def test_a_backward_pass_for_each_loss_repeats_what_the_losses_share() -> None:
     ],
     ids=["named", "by an op within"],
 )
-def test_a_gradient_of_a_gradient_repeats_nothing(
-    rows: list[str], letters: dict[str, Drawn]
-) -> None:
+def test_a_gradient_of_a_gradient_repeats_nothing(rows: list[str], letters: Letters) -> None:
     assert repeated(*rows, s=backward(1), **letters) is None
 
 
@@ -80,9 +80,9 @@ def test_an_op_within_a_backward_pass_has_a_gradient_itself() -> None:
 # ------------------------------------------------------------------ of no parameter
 
 
-def unclaimed(*rows: str, update: str = "Adam", **letters: Drawn | str) -> tuple[float, int] | None:
+def unclaimed(*rows: str, update: str = "Adam", **letters: Any) -> tuple[float, int] | None:
     """Ops and updates: f is forward, w a gradient, g what ends in a parameter, O the update."""
-    usual = {
+    usual: Letters = {
         "f": forward(1, args='{"Fwd thread id": 0}'),
         "w": evaluates("MmBackward0"),
         "g": "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
@@ -143,9 +143,9 @@ def test_an_update_that_is_not_recorded_counts_nothing() -> None:
 # ------------------------------------------------------------------ prepared and not computed
 
 
-def unused(*rows: str, **letters: Drawn | str) -> NeedlessGradients | None:
+def unused(*rows: str, **letters: Any) -> NeedlessGradients | None:
     """V and W are forward ops without a gradient; f is one with its gradient b."""
-    usual: dict[str, Drawn | str] = {
+    usual: Letters = {
         "v": forward(1, "v"),
         "w": forward(2, "w"),
         "f": forward(3, "f"),
@@ -195,7 +195,7 @@ def test_an_op_that_drops_one_of_its_parts_is_used_for_the_others() -> None:
     ],
     ids=["traced", "to come", "whose it is not said"],
 )
-def test_other_forward_ops_are_not_unused(rows: list[str], letters: dict[str, Drawn | str]) -> None:
+def test_other_forward_ops_are_not_unused(rows: list[str], letters: Letters) -> None:
     assert unused(*rows, **letters) is None
 
 
@@ -223,7 +223,7 @@ def test_a_constant_that_is_multiplied_again_is_apart_from_the_layer(
     pool: str, product: str, expected: dict[bool, float]
 ) -> None:
     rows = ("W--------.W--------.", f"tf_pool  {pool * 2}")
-    letters = {"W": "BlockHostUntilReady", "F": f"{LAYER}/MatMul:MatMul", "G": GRADIENT}
+    letters: Letters = {"W": "BlockHostUntilReady", "F": f"{LAYER}/MatMul:MatMul", "G": GRADIENT}
     one = host(*rows, **letters, P=product)
     found = accounted(one)
     listed = compiled_parts(one, found, owners(found))

@@ -15,20 +15,20 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import Key, Part, named_layers, parts, scope_with_most
 from stepscope.tables.parts.sites import located
 from tests.profiles import Event, line, plane, space
-from tests.unit.tables.account.drawn import accounted, host
+from tests.unit.tables.account.drawn import Letters, accounted, host
 
 NET = "StatefulPartitionedCall/net"
 BACK = "StatefulPartitionedCall/gradient_tape/net"
 
 
-def made(pool: str, names: dict[str, str]) -> list[Part]:
+def made(pool: str, names: Letters) -> list[Part]:
     """Parts of two steps of ten moments each, in which a pool runs the named ops."""
     rows = ("W--------.W--------.", f"tf_pool  {pool * 2}")
     found = accounted(host(*rows, **names, W="BlockHostUntilReady"))
     return [part for part in parts(found, owners(found)) if part.kind in ("op", "layer")]
 
 
-MIXED = {
+MIXED: Letters = {
     "A": f"{NET}/mixer/fold/MatMul:MatMul",
     "B": f"{BACK}/mixer/gather/Sum:Sum",
     "C": f"{BACK}/mixer/einsum/Einsum_1:Einsum",
@@ -53,7 +53,7 @@ BLOCKS = {letter: f"{NET}/block_{letter}/Conv2D:Conv2D" for letter in "FGHI"} | 
     ],
 )
 def test_a_layer_of_several_families_is_one_part_with_its_gradients(
-    pool: str, names: dict[str, str], layer: str
+    pool: str, names: Letters, layer: str
 ) -> None:
     first = made(pool, names)[0]
     assert (first.kind, first.name) == ("layer", layer)

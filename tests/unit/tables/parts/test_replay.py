@@ -12,11 +12,10 @@ from stepscope.tables.parts import replay
 from stepscope.tables.parts.grouping import parts
 from stepscope.tables.parts.replay import WhatIf, dependencies, saved_ps, what_if
 from tests.profiles import event, nth
-from tests.profiles.drawing import Drawn
-from tests.unit.tables.account.drawn import accounted, host
+from tests.unit.tables.account.drawn import Letters, accounted, host
 
 MS = 1e9
-LETTERS: dict[str, Drawn | str] = {
+LETTERS: Letters = {
     "P": "$train.py:12 prepare",
     "F": "FunctionRun",
     "O": "a/MatMul:MatMul",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stepscope.tables.account.owners import owners
 from stepscope.tables.parts.grouping import parts
-from tests.profiles.drawing import Drawn
-from tests.unit.tables.account.drawn import accounted, host, parted
+from tests.unit.tables.account.drawn import Letters, accounted, host, parted
 
 VENV = "$/venv/lib/python3.12/site-packages"
-CALLS: dict[str, Drawn | str] = {
+CALLS: Letters = {
     "L": "$train.py:50 main",
     "F": "$train.py:12 Net.forward",
     "A": "$train.py:30 train_accuracy",
@@ -22,7 +23,7 @@ CALLS: dict[str, Drawn | str] = {
 HUB = "transformers/models"
 
 
-def functions(*rows: str, **letters: str) -> dict[str, float]:
+def functions(*rows: str, **letters: Any) -> dict[str, float]:
     """Milliseconds by function that stands for its ops, in two steps of a loop in main."""
     one = host("L" + "-" * (len(rows[0]) - 1), *rows, **CALLS | letters)
     return {name: time for (kind, name), time in parted(one).items() if kind == "function"}
@@ -89,7 +90,7 @@ def test_the_programs_layer_in_a_package_of_models_stands_for_what_it_does_there
 
 TRAINER = f"{VENV}/transformers/trainer.py"
 KERAS = f"{VENV}/keras/src"
-TRAIN = {
+TRAIN: Letters = {
     "P": "$finetune.py:9 main",
     "T": f"{TRAINER}:1450 Trainer.train",
     "I": f"{TRAINER}:1583 Trainer._inner_training_loop",
@@ -98,7 +99,7 @@ TRAIN = {
     "G": f"{TRAINER}:1910 Trainer.training_step",
     "m": "aten/mm:mm",
 }
-FIT = {
+FIT: Letters = {
     "P": "$/home/me/fit.py:9 main",
     "T": f"{KERAS}/utils/traceback_utils.py:110 filter_traceback.<locals>.error_handler",
     "I": f"{KERAS}/backend/tensorflow/trainer.py:310 TensorFlowTrainer.fit",
@@ -129,7 +130,7 @@ BATCHES = [row * 4 for row in (".G----....", "..mmm.....", "......K--.", "......
     ids=["transformers", "keras"],
 )
 def test_what_a_trainer_does_beside_the_model_is_told_by_its_name(
-    calls: dict[str, str], expected: dict[tuple[str, str], float]
+    calls: Letters, expected: dict[tuple[str, str], float]
 ) -> None:
     """Four steps of 1 ms, in each of which a checkpoint takes 300 µs."""
     found = parted(host(*LOOP, *BATCHES, steps=4, **calls))
@@ -164,6 +165,7 @@ def test_a_librarys_model_hands_its_ops_over(calls: tuple[str, ...], kind: str) 
     stack = ("$/home/me/chat.py:4 main", "$/home/me/chat.py:40", *calls)
     rows = [f"{letter}{'-' * 19}" for letter in "abcdef"[: len(stack)]]
     sampled = ["/device:CUSTOM:Python samples", f"MainThread  {rows[0]}", *rows[1:]]
-    one = host("." * 20, *sampled, **dict(zip("abcdef", stack, strict=False)))
+    letters: Letters = dict(zip("abcdef", stack, strict=False))
+    one = host("." * 20, *sampled, **letters)
     kinds = {owner.kind for owner in owners(accounted(one))}
     assert kinds & {"framework", "library"} == {kind}

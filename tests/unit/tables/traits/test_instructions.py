@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stepscope.tables.core.profile import Host
@@ -72,7 +74,10 @@ def test_what_rearranges_the_result_of_a_rewritten_op_has_its_place() -> None:
 # ------------------------------------------------------------------ fusions
 
 DRAW = [(JAX, 700, "normal"), ("evolve.py", 49, "perturbations"), ("evolve.py", 56, "generation")]
-JOINS = {"op_name": "jit(generation)/concatenate", "stack": [("evolve.py", 57, "generation")]}
+JOINS: dict[str, Any] = {
+    "op_name": "jit(generation)/concatenate",
+    "stack": [("evolve.py", 57, "generation")],
+}
 
 
 def draws(name: str, opcode: str, op: str) -> Instruction:
