@@ -15,6 +15,7 @@ from stepscope.result import Finding, Place
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.environment import cores_seen, host_cores
 from tests.profiles import draw, event, space
+from tests.unit.advice.starved import results
 
 
 def answer(
@@ -27,69 +28,41 @@ def answer(
     rivals: tuple[SimpleNamespace, ...] = (),
 ) -> Answer:
     """Of steps of 20 ms in a second that was recorded; a fifth of ``busy_ms`` is of Cast."""
-    run = SimpleNamespace(profile_duration_ms=1000.0, host_cores=cores, device_count=devices)
-    ops = [
-        SimpleNamespace(type=op, self_time_ms=0.8 * busy_ms),
-        SimpleNamespace(type="Cast", self_time_ms=0.2 * busy_ms),
-        SimpleNamespace(type="MapDataset", self_time_ms=900.0),
-    ]
-    found: dict[str, Any] = {
-        "overview_page": SimpleNamespace(
-            steps=SimpleNamespace(time_ms=SimpleNamespace(mean=20.0), confidence=1.0),
-            breakdown_ms={"input": wait_ms},
-            environment=run,
-        ),
-        "tf_data_bottleneck_analysis": SimpleNamespace(
-            function_ops=SimpleNamespace(records=lambda: ops)
-        ),
-        "step_account": SimpleNamespace(rivals=SimpleNamespace(records=lambda: list(rivals))),
-    }
+    times = {op: 0.8 * busy_ms, "Cast": 0.2 * busy_ms, "MapDataset": 900.0}
+    ops = [SimpleNamespace(type=name, self_time_ms=time) for name, time in times.items()]
+    found = results(None, {}, wait_ms=wait_ms, step_ms=20.0, host_cores=cores)
+    found["overview_page"].environment.device_count = devices
+    found["tf_data_bottleneck_analysis"].function_ops.records = lambda: ops
+    found["step_account"] = SimpleNamespace(rivals=SimpleNamespace(records=lambda: list(rivals)))
     (one,) = next(rule for rule in RULES if rule.id == "input-takes-cores").check(Results(found))
     return one
 
 
-def test_what_makes_batches_beside_the_step_is_told_with_its_share_of_the_cores() -> None:
+@pytest.mark.parametrize("op", ["PyFunc", "DecodeJpeg"])
+def test_what_makes_batches_beside_the_step_is_told_with_its_share_of_the_cores(op: str) -> None:
     """0.62 of 2 cores is 31 % of a step of 20 ms: 6.2 ms."""
-    found = answer()
+    rival = {"function": "rarity", "file": "faces.py", "line": 9, "busy_frac": 0.7, "count": 1}
+    beside = SimpleNamespace(loop_waits=False, makes_input=False, call="", **rival)
+    found = answer(op, rivals=(beside,))
     assert isinstance(found, Finding)
-    assert found.saving_low_ms == pytest.approx(0.4 * 6.2)
-    assert found.saving_high_ms == pytest.approx(1.6 * 6.2)
-    in_ops = answer("DecodeJpeg")
-    assert isinstance(in_ops, Finding)
-
-
-def test_where_the_programs_own_thread_makes_them_its_line_is_the_place() -> None:
-    rival = {
-        "function": "rarity",
-        "file": "faces.py",
-        "line": 9,
-        "busy_frac": 0.7,
-        "count": 1,
-        "call": "",
-    }
-    found = answer(rivals=(SimpleNamespace(loop_waits=False, makes_input=False, **rival),))
-    assert isinstance(found, Finding)
+    assert (found.saving_low_ms, found.saving_high_ms) == pytest.approx((0.4 * 6.2, 1.6 * 6.2))
     assert found.place == Place("rarity", "faces.py", 9)
 
 
 @pytest.mark.parametrize(
-    ("known", "said"),
+    ("known", "kind"),
     [
-        ({"busy_ms": 250.0}, "0.25 cores"),
-        ({"cores": 16}, "0.62 of 16 cores"),
-        ({"devices": 1}, "A device computes the steps"),
-        ({"wait_ms": 5.0}, "waits for input for 25% of its time"),
+        ({"busy_ms": 250.0}, Silence),  # 0.25 cores
+        ({"cores": 16}, Silence),
+        ({"devices": 1}, Silence),  # a device computes the steps
+        ({"wait_ms": 5.0}, Silence),  # the step waits for input
+        ({"cores": 0}, Unknown),
     ],
 )
 def test_it_is_silent_where_input_takes_nothing_from_the_step(
-    known: dict[str, Any], said: str
+    known: dict[str, Any], kind: type
 ) -> None:
-    found = answer(**known)
-    assert isinstance(found, Silence)
-
-
-def test_without_the_number_of_cores_nobody_can_tell() -> None:
-    assert isinstance(answer(cores=0), Unknown)
+    assert isinstance(answer(**known), kind)
 
 
 def test_threads_of_a_pool_tell_how_many_cores_there_are_at_least() -> None:

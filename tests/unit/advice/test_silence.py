@@ -118,41 +118,18 @@ TAKEN: dict[str, tuple[set[str], Callable[[bytes], bytes]]] = {
 # tf.data, kernels, HLO, memory and the idle time of devices also need the tool that shows it:
 # without that they are not asked.
 RESTS_ON: dict[str, set[str]] = {
-    "input-bound": set(),  # tested below: it may be silent where nothing is left unexplained
-    "serial-map": {"host"},
-    "missing-prefetch": {"host"},
-    "no-cache": {"host"},
-    "nested-datasets": {"host"},
-    "no-interleave": {"host"},
-    "python-in-pipeline": {"host"},
-    "batch-after-map": {"host"},
-    "file-reads": {"host"},
-    "late-filter": {"host"},
-    "late-shard": {"host"},
-    "few-input-threads": {"host"},
-    "host-input-limit": {"host"},
-    "late-hand-over": {"host"},
-    "input-takes-cores": {"host"},
-    "tiny-kernels": {"device", "driver"},
-    "slow-launches": {"device", "driver"},
-    "host-waits": {"device", "driver"},
-    "allocation-stalls": {"device", "driver"},
-    "host-copies": {"device"},
-    "full-precision": {"device"},
-    "tensor-cores-unused": {"device"},
-    "layout-transposes": {"device"},
-    "roofline-gap": {"ops"},
-    "small-batch": {"device"},
-    "memory-near-limit": set(),
-    "memory-fragmentation": set(),
-    "memory-growth": set(),
-    "memory-at-peak": set(),
-    "hung-collective": set(),
-    "no-xla": {"ops"},
-    "uneven-steps": set(),
-    "largest-part": set(),
-    "incomplete-profile": set(),
-    "slow-start": set(),  # it asks for the account of the start itself
+    rule: {*kinds.split()}
+    for kinds, rules in {
+        "host": (
+            "serial-map missing-prefetch no-cache nested-datasets no-interleave "
+            "python-in-pipeline batch-after-map file-reads late-filter late-shard "
+            "few-input-threads host-input-limit late-hand-over input-takes-cores"
+        ),
+        "device driver": "tiny-kernels slow-launches host-waits allocation-stalls",
+        "device": "host-copies full-precision tensor-cores-unused layout-transposes small-batch",
+        "ops": "roofline-gap no-xla",
+    }.items()
+    for rule in rules.split()
 }
 
 

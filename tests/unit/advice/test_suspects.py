@@ -12,6 +12,7 @@ from bench.pods.faults import FAULTS
 from bench.pods.job import Layout, Simulation, no_fault
 from bench.pods.recorded import summaries
 from stepscope.advice import RULES, advise
+from stepscope.advice.results import Results
 from stepscope.pod.analyse import analyse
 from stepscope.pod.report import Pod
 from stepscope.registry import Answer, Silence
@@ -34,8 +35,6 @@ def pod_of(fault: str, layout: Layout = PIPELINE, seed: int = 4) -> tuple[Pod, f
 
 
 def answers(rule_id: str, pod: Pod) -> list[Answer]:
-    from stepscope.advice.results import Results
-
     return list(RULES[RULES.ids.index(rule_id)].check(Results({"pod": pod})))
 
 
