@@ -106,7 +106,8 @@ class RooflineRow(Row):
             "Roofline efficiency",
             unit="%",
             kind="ratio",
-            help="Share of its limit: a memory, or the FLOP peak of its type.",
+            help="Share of its limit, a memory or the FLOP peak of its type; above 100 % if "
+            "Winograd, FFT or a cache saves work.",
         ),
     ]
     flop_utilisation_frac: Annotated[float, Column("FLOP rate / peak", unit="%", kind="ratio")]

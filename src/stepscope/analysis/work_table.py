@@ -77,7 +77,8 @@ class WorkRow(Row):
             "Roof reached",
             unit="%",
             kind="ratio",
-            help="Reached share of the peak that limits it: FLOP rate or memory bandwidth.",
+            help="Share of the FLOP or bandwidth peak that limits it; above 100 % if Winograd, FFT "
+            "or a cache saves work.",
         ),
     ]
     peak_bytes: Annotated[

@@ -88,6 +88,29 @@ def test_a_part_gets_the_first_cause_that_fits(
     assert low <= found.saving_ms <= high
 
 
+def shares(part: int, *made: tuple[str, float]) -> Any:
+    """What a part is made of."""
+    rows = [{"part": part, "role": MADE, "name": one, "share_frac": frac} for one, frac in made]
+    return table(ShareRow, rows)
+
+
+@pytest.mark.parametrize(("read", "cause"), [(0.8, "part-reading"), (0.3, "part-dispatch")])
+def test_a_jax_loop_that_reads_values_is_to_read_less_often(read: float, cause: str) -> None:
+    row = part(kind="framework", first="np.asarray(jax.Array)", first_kind="annotated")
+    made = shares(0, ("np.asarray(jax.Array)", read), ("step", 1 - read))
+    assert first(replace(account(row), shares=made)).cause == cause
+
+
+@pytest.mark.parametrize(
+    ("other", "cause"),
+    [("jit(run)/while/body/pure_callback", "part-callback-arrays"), ("dot", "part-eager")],
+)
+def test_arrays_that_a_callback_hands_over_are_its_own(other: str, cause: str) -> None:
+    eager = part(kind="eager", first="DevicePutWithSharding", first_kind="framework", time_ms=3.0)
+    found = replace(account(eager, op("while", 4.0)), shares=shares(1, (other, 0.9)))
+    assert cause in {one.cause for one in told(found).findings}
+
+
 def test_each_cause_of_a_part_has_an_effect_and_a_worth() -> None:
     of_parts = [cause for cause in causes().values() if cause.facts == "part"]
     assert of_parts[-1].id == "part-op"

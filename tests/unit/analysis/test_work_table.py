@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from stepscope.analysis.framework_op_stats import framework_op_stats
-from stepscope.analysis.roofline_model import roofline_model
-from stepscope.analysis.work_table import TOOL, Options, work_table
+from stepscope.analysis.roofline_model import RooflineRow, roofline_model
+from stepscope.analysis.work_table import TOOL, Options, WorkRow, work_table
 from stepscope.errors import UsageError
+from stepscope.result import Row, columns_of
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.steps.time_base import with_times_of
 from stepscope.tables.sums.work import WorkGroup
@@ -145,3 +146,12 @@ def test_what_was_not_recorded_is_said(tmp_path: Path) -> None:
     made = on_gpu()
     assert work_table(made, Options("line", "device")).headline.startswith("No line of the program")
     assert len(work_table(made, Options("kernel", "host")).groups) == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "column"),
+    [(WorkRow, "roof_frac"), (RooflineRow, "roofline_efficiency_frac")],
+)
+def test_a_roof_above_one_has_its_reasons_beside_it(row: type[Row], column: str) -> None:
+    # Shapes count the FLOPs of a direct convolution: Winograd's on a V100 reach 130 %.
+    assert "above 100 % if Winograd" in columns_of(row)[column][1].help

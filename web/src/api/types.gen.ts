@@ -985,7 +985,7 @@ export interface WorkRow {
   readonly moved_bytes: readonly (number | null)[];
   /** Bandwidth (GB/s). While its bytes are known. */
   readonly memory_bw_gbps: readonly (number | null)[];
-  /** Roof reached (%). Reached share of the peak that limits it: FLOP rate or memory bandwidth. */
+  /** Roof reached (%). Share of the FLOP or bandwidth peak that limits it; above 100 % if Winograd, FFT or a cache saves work. */
   readonly roof_frac: readonly (number | null)[];
   /** At the peak (B). Memory that it holds at the peak, if allocations were recorded. */
   readonly peak_bytes: readonly (number | null)[];
@@ -1443,7 +1443,7 @@ export interface RooflineRow {
   readonly bound_by: readonly ("Compute" | "HBM" | "On-chip read" | "On-chip write" | "Unknown" | null)[];
   /** Optimal FLOP rate (GFLOP/s). FLOP rate with the bounding resource fully used. */
   readonly optimal_flop_rate_gflops: readonly (number | null)[];
-  /** Roofline efficiency (%). Share of its limit: a memory, or the FLOP peak of its type. */
+  /** Roofline efficiency (%). Share of its limit, a memory or the FLOP peak of its type; above 100 % if Winograd, FFT or a cache saves work. */
   readonly roofline_efficiency_frac: readonly (number | null)[];
   /** FLOP rate / peak (%). */
   readonly flop_utilisation_frac: readonly (number | null)[];

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Final
 from stepscope.advice.catalogue import CauseEntry, causes, effects, family_of, thresholds
 from stepscope.advice.conditions import first_failure
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched
-from stepscope.advice.evidence.savings import (
-    saving_of,
-    without_saving,
-)
+from stepscope.advice.evidence.savings import saving_of, without_saving
 from stepscope.advice.evidence.steps import is_the_recorders
 from stepscope.advice.evidence.threads import (
     dispatches,
@@ -146,8 +143,11 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
     account, host = case.step_account, case.optional.host_activity
     overview = case.optional.overview_page
     serves = overview is not None and overview.environment.task_type == "Inference"
-    call = part.text("first") if part.text("first_kind") in ("library", "framework") else ""
+    first, made = part.text("first"), _made_mostly(part)
+    call = first if part.text("first_kind") in ("library", "framework") else ""
     is_call = bool(call) and part.number("first_frac") >= thresholds()["half"]
+    if part.kind == "framework" and made == _READ:
+        call, is_call = made, True
     facts: Facts = {
         "kind": part.kind,
         "name": part.name,
@@ -156,7 +156,8 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
         "op": part.op,
         "data_type": part.text("data_type") or "-",
         "made": _largest_shares(part),
-        "calls_python": 1.0 if _most_family(part) == _PYTHON_CALL else None,
+        "calls_python": 1.0 if _calls_python(part) else None,
+        "of_callback": 1.0 if first.startswith(_PUT) and _has_callback(account, part) else None,
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
         "meanwhile": phrase("meanwhile") if _has_ops(account, overview) else None,
         "runtime_more": phrase("runtime_more") if runtime > 1 else None,
@@ -207,15 +208,26 @@ _TWICE: Final = 1.5
 _MADE_LENGTH: Final = 64
 
 
-_PYTHON_CALL: Final = "python_call"
+# JAX's runtime: what reads an array, and hands one over, as for a callback.
+_READ: Final = "np.asarray(jax.Array)"
+_PUT: Final = "DevicePut"
 
 
-def _most_family(part: AccountPart) -> str:
-    """Return the family of the op that a part is mostly made of; "" where none is known."""
+def _made_mostly(part: AccountPart) -> str:
+    """Return what a part is mostly made of; "" where no name has half of it."""
     half = thresholds()["half"]
-    most = (one.name for one in part.shares if one.role == MADE and one.share_frac >= half)
-    family = family_of(next(most, ""))
-    return "" if family is None else family.id
+    return next((o.name for o in part.shares if o.role == MADE and o.share_frac >= half), "")
+
+
+def _calls_python(part: AccountPart) -> bool:
+    """Return whether the op that a part is mostly made of calls Python."""
+    family = family_of(_made_mostly(part))
+    return family is not None and family.id == "python_call"
+
+
+def _has_callback(account: StepAccount, part: AccountPart) -> bool:
+    """Return whether a larger part calls Python."""
+    return any(one.time_ms > part.time_ms and _calls_python(one) for one in account.part_list())
 
 
 def _largest_shares(part: AccountPart) -> str:
