@@ -7,9 +7,8 @@ the map that a person can change. The symptom itself waits until all that is as 
 its cause's remedy is the only one that it has.
 
 ``step_time`` measures the step, ``savings`` bounds what a finding saves and gives it a range,
-``merge`` makes one finding of a rule's and of the part it explains (``located``), ``rank`` puts
-them in order, ``render`` fills the texts of the ``catalogue``. What rules share is in
-``evidence``.
+``merge`` makes one finding of a rule's and of the part it explains, ``rank`` puts them in order,
+``render`` fills the texts of the ``catalogue``. What rules share is in ``evidence``.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def advise(
         tool: one.as_recorded() if isinstance(one, Result) else one for tool, one in results.items()
     }
     time = step_time(results)
-    facts = {rule.id: rule for rule in ran}
+    facts = {rule.id: rule for rule in (*RULES, *ran)}
     findings: list[Finding] = []
     checked: list[Checked] = []
     for rule in ran:
@@ -72,7 +71,7 @@ def advise(
         try:
             for answer in _answers(rule, results, missing or {}):
                 if isinstance(answer, Finding):
-                    found.append(_completed(answer, rule, time))
+                    found.append(_completed(answer, facts.get(answer.rule, rule), time))
                 else:
                     quiet.append(answer)
         except Exception as error:  # a broken rule, maybe a stranger's, must not cost the others
@@ -82,7 +81,11 @@ def advise(
             continue
         findings += found
         checked.append(_outcome(rule, found, quiet, time))
-    subjects = RULES.subjects
+    subjects, fired = RULES.subjects, {one.rule for one in findings}
+    # A part of the step carries the rule that is about its kind.
+    checked = [
+        replace(one, outcome="fired", reason="") if one.rule in fired else one for one in checked
+    ]
     checked = [
         replace(one, subject=subjects.get(one.rule, ""), said=_OUTCOMES[one.outcome])
         for one in checked

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from stepscope.advice.catalogue import thresholds
-from stepscope.advice.located import LOCATED, LOCATORS, ONLY_LOCATE, SAME_FRAC
+from stepscope.advice.catalogue import causes, thresholds
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding, Ref
 
@@ -21,7 +20,10 @@ _ACQUITS = {"late-hand-over": "input-bound"}
 _OPS = "framework_op_stats"
 # A rule says more than a part if it accounts for more than this many times its time.
 _MORE = 1.01
-_ONE_BY_ONE = "eager-execution"
+#: The rule about ops that Python dispatches one by one, and the kind of part that locates it.
+ONE_BY_ONE, _DISPATCH = "eager-execution", "framework"
+#: A rule explains a part if it accounts for this share of it.
+SAME_FRAC = 0.4
 _WAITS = "idle-host-waits"
 # A loop with this share of what dispatching op by op costs is what that finding is about.
 _LOOP_FRAC = 0.6
@@ -29,9 +31,9 @@ _LOOP_FRAC = 0.6
 
 def merged(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[Finding]:
     """Replace each part that a rule explains by the rule's finding, with the part's place."""
-    located = [one for one in findings if one.rule == LOCATED]
+    located = [one for one in findings if is_part(one)]
     acquitted = {_ACQUITS[one.rule] for one in findings if one.rule in _ACQUITS}
-    others = [one for one in findings if one.rule not in (LOCATED, *acquitted)]
+    others = [one for one in findings if not is_part(one) and one.rule not in acquitted]
     kept: list[Finding] = []
     for part in located:
         loop = next((at for at, one in enumerate(others) if of_loop(one, part)), None)
@@ -45,9 +47,13 @@ def merged(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[
                 others[at] = _with_place(others[at], part)
         if not is_replaced:
             kept.append(part)
-    # What only locates, and locates something else than the account does, adds nothing.
-    others = [one for one in others if one.rule not in ONLY_LOCATE or one.place or not located]
     return [*kept, *others]
+
+
+def is_part(one: Finding) -> bool:
+    """Whether a finding locates a part of the step, and no rule says more about it."""
+    cause = causes().get(one.cause)
+    return cause is not None and cause.facts == "part"
 
 
 def _replaces(one: Finding, part: Finding) -> bool:
@@ -57,7 +63,7 @@ def _replaces(one: Finding, part: Finding) -> bool:
     informs as well, the largest part of the step would be told last.
     """
     is_only_info = one.severity == part.severity == "info"
-    return one.rule in LOCATORS or not is_only_info or _ranks_as_part(one, part)
+    return one.rule == ONE_BY_ONE or not is_only_info or _ranks_as_part(one, part)
 
 
 def _ranks_as_part(one: Finding, part: Finding) -> bool:
@@ -80,12 +86,11 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
         return kind == "wait" and (one.saving_ms or 0.0) >= SAME_FRAC * time
     if kind not in facts.parts or not _is_at(one, part):
         return False
-    if kind == "op" and one.rule not in LOCATORS and not _names_op(one, part):
+    if one.rule == ONE_BY_ONE:
+        is_located = kind == _DISPATCH or is_the_program(part)
+        return is_located and time >= SAME_FRAC * (one.saving_ms or 0.0)
+    if kind == "op" and not _names_op(one, part):
         return False
-    if one.rule in LOCATORS:
-        is_most = one.rule in ONLY_LOCATE or time >= SAME_FRAC * (one.saving_ms or 0.0)
-        is_located = kind in LOCATORS[one.rule] or is_the_program(part)
-        return is_located and is_most
     return (one.saving_high_ms or 0.0) >= SAME_FRAC * time
 
 
@@ -111,17 +116,12 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     """A rule's finding about a part that the account locates."""
     # A rule that accounts for more than the part, such as the gaps around it, says more.
     time = float(part.measured["part_ms"])
-    says_more = one.rule not in ONLY_LOCATE and (one.saving_ms or 0.0) > _MORE * time
-    if one.rule in LOCATORS and not says_more and not is_the_program(part):
+    says_more = (one.saving_ms or 0.0) > _MORE * time
+    if one.rule == ONE_BY_ONE and not says_more and not is_the_program(part):
         whole = replace(part, evidence=both(part.evidence, one.evidence))
-        if one.rule not in ONLY_LOCATE and one.severity == "info":
+        if one.severity == "info":
             return whole  # what only informs of a cause does not claim that it is this part's
-        return replace(
-            whole,
-            rule=one.rule,
-            code=one.code,
-            threshold=one.threshold,
-        )
+        return replace(whole, rule=one.rule, code=one.code, threshold=one.threshold)
     measured = dict(one.measured)
     if _ranks_as_part(one, part):
         measured["worth_ms"] = part.measured["worth_ms"]
@@ -131,7 +131,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
 
 def of_loop(one: Finding, part: Finding) -> bool:
     """Whether a part is the loop that most of what a step runs op by op is for."""
-    if one.rule != _ONE_BY_ONE or "ops_per_step" not in one.measured:
+    if one.rule != ONE_BY_ONE or "ops_per_step" not in one.measured:
         return False
     time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
     is_loop = part.measured["kind"] == "eager" and not is_the_program(part)

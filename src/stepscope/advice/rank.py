@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from math import inf
 
 from stepscope.advice.catalogue import thresholds
-from stepscope.advice.located import LOCATED, LOCATORS, SAME_FRAC
+from stepscope.advice.merge import ONE_BY_ONE, SAME_FRAC, is_part
 from stepscope.advice.render import ONLY_SYMPTOM
 from stepscope.advice.step_time import StepTime
 from stepscope.registry import POSSIBLE, SEVERITIES, RuleFacts
@@ -187,17 +188,14 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
 
 def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> bool:
     """Whether the account has the place of most of what one of its locators found."""
-    if part.rule == LOCATED and one.rule == _IDLE:
-        # What the host does while devices idle says more than that they do.
-        is_host = str(part.measured["kind"]) in _OF_HOST
-        return is_host and float(part.measured["part_ms"]) >= thresholds()["half"] * (
-            one.saving_ms or 0.0
-        )
-    if part.rule != LOCATED or one.rule not in LOCATORS or one.place is not None:
+    if not is_part(part) or part.rule == ONE_BY_ONE:
         return False
-    return str(part.measured["kind"]) in rules[one.rule].parts and (
-        float(part.measured["part_ms"]) >= SAME_FRAC * (one.saving_ms or 0.0)
-    )
+    kind, share = part.measured["kind"], float(part.measured["part_ms"]) / (one.saving_ms or inf)
+    if one.rule == _IDLE:
+        # What the host does while devices idle says more than that they do.
+        return kind in _OF_HOST and share >= thresholds()["half"]
+    is_unplaced = one.rule == ONE_BY_ONE and one.place is None
+    return is_unplaced and kind in rules[one.rule].parts and share >= SAME_FRAC
 
 
 def _concerns(cause: RuleFacts | None, symptom: Finding) -> bool:

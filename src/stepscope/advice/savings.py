@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.catalogue import causes
 from stepscope.advice.evidence.savings import widened, without_saving
-from stepscope.advice.located import LOCATED
 from stepscope.advice.render import phrase
 from stepscope.advice.results import Results
 from stepscope.advice.step_time import StepTime
@@ -49,7 +48,7 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
     saving, high = finding.saving_ms, finding.saving_high_ms
     high = saving if high is None else high
     severity = finding.severity
-    if rule.parts and time.kinds_ms is not None and finding.rule != LOCATED:
+    if rule.parts and time.kinds_ms is not None and "part_ms" not in finding.measured:
         most = sum(time.kinds_ms.get(kind, 0.0) for kind in rule.parts)
         # A call that need not be made goes with all that it runs, of whatever kind.
         most = max(most, float(finding.measured.get("below_ms") or 0.0))

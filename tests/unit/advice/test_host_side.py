@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.analysis.host_activity import CallRow
 from stepscope.registry import Silence, Unknown
-from stepscope.result import Finding, Table
+from stepscope.result import Finding, Place, Table
 from tests.profiles import draw, event, nth
 from tests.profiles.drawing import Drawn
 from tests.profiles.model import Event, EventLike, host, line, plane
@@ -253,8 +253,11 @@ def test_what_a_loop_does_between_its_steps_is_named_with_its_share(pause_us: fl
 
 def test_a_python_function_is_named_with_its_line() -> None:
     picture = '/host:CPU\n  python   S---------S---------\n  "        .B----....B----....'
-    found = drawn(picture, B=event("$aug.py:32 flip")).finding("python-bound")
-    assert found.saving_ms == pytest.approx(0.5)
+    found = drawn(picture, B=event("$aug.py:32 flip")).answers("largest-part")[0]
+    assert isinstance(found, Finding)
+    assert found.rule == "python-bound"
+    assert found.saving_ms == pytest.approx(0.475)
+    assert found.place == Place("flip", "aug.py", 32)
 
 
 def test_a_thread_that_holds_the_lock_is_named_with_its_place() -> None:

@@ -37,7 +37,7 @@ def _by_steps(case: Case, host: HostActivity) -> Answer:
     step, idle, limit = host.step_time_ms, host.idle_ms, thresholds()
     calls = list(host.calls.records())
     framework = "" if overview is None else overview.environment.framework
-    python = sum(  # of functions that python-bound names: they stay in a compiled step's loop
+    python = sum(  # of functions that are parts of the step: they stay in a compiled step's loop
         one.self_ms
         for one in host.python.records()
         if one.self_ms >= limit["some"] * step and not one.is_wait

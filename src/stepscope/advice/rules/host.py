@@ -21,12 +21,11 @@ from stepscope.advice.evidence.device_time import (
 from stepscope.advice.evidence.lines import place_of
 from stepscope.advice.evidence.steps import (
     LongSteps,
-    is_the_recorders,
     is_window,
     long_steps,
     replayed_frac,
 )
-from stepscope.advice.evidence.threads import dispatches, waited_for, waits_for_others
+from stepscope.advice.evidence.threads import waited_for, waits_for_others
 from stepscope.advice.match import Case
 from stepscope.advice.render import brief_place, phrase, silent, unknown
 from stepscope.registry import LIKELY, Answer, severity_of
@@ -462,51 +461,6 @@ def debug_mode(case: Case) -> Answer:
         checks_ms=own,
         around_ms=around,
     )
-
-
-def python_bound(case: Case) -> Answer:
-    """Fire when a Python function has 5 % of the step, or nothing computes for 20 % of it."""
-    overview, host, limit = case.overview_page, case.host_activity, thresholds()
-    step, account = case.step_ms, case.optional.step_account
-    if is_the_recorders(account):
-        return unknown("recorders")
-    functions = [one for one in host.python.records() if not one.is_wait]
-    worst = next(
-        (
-            one
-            for one in functions
-            if one.self_ms >= limit["some"] * step
-            and not dispatches(account, one.function, one.self_ms)
-        ),
-        None,
-    )
-    # Nothing recorded at all: Python or a call into a library between ops.
-    unseen = min(host.idle_ms, overview.breakdown_ms["other"])
-    if worst is not None:
-        return case.match(
-            "python-bound",
-            worst.self_ms,
-            high_ms=max(worst.total_ms, worst.self_ms),
-            evidence=(
-                Ref("host_activity", "python", rows=(worst.function,)),
-                Ref("trace_viewer", f"{worst.file}:{worst.line}"),
-            ),
-            function=worst.function,
-            source=f"{worst.file}:{worst.line}",
-            self_ms=worst.self_ms,
-            total_ms=worst.total_ms,
-        )
-    elif len(functions):
-        return silent("no_python")
-    elif unseen < limit["products"] * step:
-        return case.below(unseen, "products")
-    else:
-        return case.match(
-            "python-unseen",
-            unseen,
-            evidence=(Ref("host_activity", "idle_ms"), Ref("overview_page", "breakdown_ms.other")),
-            unrecorded_ms=unseen,
-        )
 
 
 # ---------------------------------------------------------------------------- compile and trace

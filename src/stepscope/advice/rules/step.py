@@ -84,6 +84,16 @@ def largest_part(case: Case) -> Iterator[Answer]:
             yield replace(found, evidence=(*found.evidence, *_evidence(part)))
 
 
+def python_bound(case: Case) -> Answer:
+    """Return why no part is Python's; those that are carry this rule's id (``largest_part``)."""
+    if is_the_recorders(case.step_account):
+        return unknown("recorders")
+    kinds = case.rule.facts.parts
+    parts = (part for part in case.step_account.part_list() if part.kind in kinds)
+    most = max((part.step_frac for part in parts), default=0.0)
+    return silent("no_python", cost_frac=most)
+
+
 def _is_shown(part: AccountPart, known: float) -> bool:
     limit = thresholds()["some" if part.kind in _CODE else "part"]
     is_known = part.kind not in _OURS and part.name not in _UNKNOWN_OPS
