@@ -28,7 +28,6 @@ from stepscope.advice.evidence.device_time import (
     may_be_the_recorders,
     no_matrix_units,
 )
-from stepscope.advice.evidence.host_ops import host_ops
 from stepscope.advice.evidence.lines import place_of_op
 from stepscope.advice.match import Case
 from stepscope.advice.render import below, listed, silent, unknown
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.model_flops import ModelFlops, ShapedOpRow
     from stepscope.analysis.overview_page import OverviewPage, Precision
     from stepscope.analysis.roofline_model import RooflineRow
-    from stepscope.analysis.step_account import AccountPart
+    from stepscope.analysis.step_account import AccountPart, OwnerRow, StepAccount
 
 _NAMED: Final = 3
 _TORCH: Final = "PyTorch"
@@ -69,7 +68,7 @@ def idle_device(case: Case) -> Answer:
     causes.sort(key=lambda row: -row.idle_ms)
     has_host = "host" in overview.recorded
     meanwhile = _meanwhile(case, idle.idle_ms)
-    own = host_ops(account) if meanwhile is None else None
+    own = _host_ops(account) if meanwhile is None else None
     own = own if own is not None and own.time_ms >= limit["part"] * idle.idle_ms else None
     kinds = (*_LAUNCHING, "python") if meanwhile is None else _LAUNCHING
     launching = sum(row.idle_ms for row in causes if row.cause in kinds)
@@ -149,6 +148,75 @@ def _place_of_part(part: AccountPart) -> Place:
         op=part.op if is_op else "",
         family=part.name if is_op else "",
     )
+
+
+# So many are named, each with this share of the step.
+_HOST_OPS: Final = 4
+_HOST_OP_FRAC: Final = 0.005
+# Ops that make room, or look at a tensor otherwise, compute nothing.
+_MAKES_ROOM: Final = ("empty", "detach", "view", "select", "slice", "resize", "set_", "as_strided")
+# Handing an op over takes no longer, a recorder's part of it included.
+_HAND_OVER_MS: Final = 0.06
+
+
+@dataclass(frozen=True, slots=True)
+class _HostOps:
+    """Ops that the host computes itself.
+
+    Attributes:
+        names: The longest first.
+        time_ms: Of a step.
+        place: Where most of them are called from; None unknown.
+    """
+
+    names: tuple[str, ...]
+    time_ms: float
+    place: Place | None
+
+
+def _host_ops(account: StepAccount | None) -> _HostOps | None:
+    """Those of a step that is shared with a device; None without.
+
+    An op that takes a device longer than the host was handed over, and not computed there; so was
+    one that both run, if the host is done with it as soon as with a launch.
+    """
+    if account is None or not account.has_device:
+        return None
+    here: dict[str, list[OwnerRow]] = {}
+    there: dict[str, float] = {}
+    for one in account.owners.records():
+        if one.kind != "op" or one.name.partition("/")[2].startswith(_MAKES_ROOM):
+            continue
+        name = one.name.partition(" and ")[0]
+        if one.on_device:
+            there[name] = there.get(name, 0.0) + one.time_ms
+        else:
+            here.setdefault(name, []).append(one)
+    time = {name: sum(one.time_ms for one in own) for name, own in here.items()}
+    least = _HOST_OP_FRAC * account.step_time_ms
+    names = [
+        name
+        for name in time
+        if time[name] >= max(least, there.get(name, 0.0))
+        and not (name in there and _is_as_short_as_a_launch(here[name]))
+    ]
+    if not names:
+        return None
+    names.sort(key=lambda name: -time[name])
+    whole = sum(time[name] for name in names)
+    largest = max((one for name in names for one in here[name]), key=lambda one: one.time_ms)
+    of_function = sum(
+        one.time_ms for name in names for one in here[name] if one.function == largest.function
+    )
+    if not largest.function or of_function < thresholds()["half"] * whole:
+        return _HostOps(tuple(names[:_HOST_OPS]), whole, None)
+    place = Place(largest.function, largest.file, largest.line or 0, largest.caller)
+    return _HostOps(tuple(names[:_HOST_OPS]), whole, place)
+
+
+def _is_as_short_as_a_launch(own: list[OwnerRow]) -> bool:
+    stretches = sum(one.stretches for one in own)
+    return sum(one.time_ms for one in own) <= _HAND_OVER_MS * stretches
 
 
 def device_copies(case: Case) -> Answer:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from stepscope.advice.catalogue import texts, thresholds
-from stepscope.advice.evidence.collective_time import CollectiveTime, collective_time
-from stepscope.advice.evidence.processor_waits import ProcessorWaits, processor_waits
 from stepscope.advice.match import Case
 from stepscope.advice.render import below, phrase, silent, unknown
+from stepscope.columns import distinct
+from stepscope.columns.space import F64
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Place, Ref
 
@@ -425,3 +426,149 @@ def _late_rank(found: HungCollectives) -> RankRow | None:
     if worst is None or is_few or worst.came_last < limit["most"] * compared:
         return None
     return worst if worst.late_ms >= limit["late_ms"] * worst.came_last else None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveTime:
+    """Means over the workers, per step.
+
+    Attributes:
+        exposed_ms: Transfers that the step waits for.
+        hidden_ms: Transfers behind other work.
+        waited_ms: Waits for the last worker to arrive.
+        work_ms: Compute and copies of the device; the host's compute where there is none.
+        per_step: Collectives in a step.
+        transfer_us: Mean transfer of one.
+        longest: Name of the collective with the most time in transfers; "" when none matched.
+        on_host: Whether the workers are processors, which nothing matches.
+        is_matched: Whether the collectives of several workers are in the recording. Where not,
+            waits for workers that were not recorded count as transfers.
+    """
+
+    exposed_ms: float
+    hidden_ms: float
+    waited_ms: float
+    work_ms: float
+    per_step: float
+    transfer_us: float
+    longest: str
+    on_host: bool
+    is_matched: bool
+
+    @property
+    def confidence(self) -> float:
+        """0–1, how much is known of the other workers."""
+        return 1.0 if self.is_matched else 0.5
+
+    @property
+    def transfer_ms(self) -> float:
+        """All transfers, exposed and hidden."""
+        return self.exposed_ms + self.hidden_ms
+
+
+def collective_time(pod: PodViewer) -> CollectiveTime:
+    """Communication of the mean worker in the mean step, from pod_viewer."""
+    workers, table = pod.workers, list(pod.collective_table.records())
+    count = sum(row.occurrences for row in table)
+    time_ms = {row.name: row.occurrences * row.transfer_mean_ms for row in table}
+    steps = len(pod.step_nums)
+    on_host = bool(len(workers)) and all(kind == "CPU" for kind in workers["device_type"])
+    work = pod.pod["host_compute_ms"] if on_host else workers["device_work_ms"]
+    apart = processor_waits(pod) if on_host and not table else None
+    return CollectiveTime(
+        exposed_ms=apart.transfer_ms if apart is not None else _mean(workers["transfer_ms"]),
+        hidden_ms=_mean(workers["hidden_transfer_ms"]),
+        waited_ms=apart.waited_ms if apart is not None else _mean(workers["waited_ms"]),
+        work_ms=_mean(work),
+        per_step=count / steps if steps else 0.0,
+        transfer_us=sum(time_ms.values()) * 1000 / count if count else float("nan"),
+        longest=max(time_ms, key=lambda name: time_ms[name]) if time_ms else "",
+        on_host=on_host,
+        is_matched=bool(table),
+    )
+
+
+def _mean(values: Any) -> float:
+    found = np.asarray(values, dtype=np.float64)
+    return float(found.mean()) if len(found) else 0.0
+
+
+# ---------------------------------------------------------------------------- processors
+
+# Nothing matches collectives of processors (gloo, MPI) one by one. But all workers leave one
+# together, so the one that spends the least time in those of a step came last to them, and has at
+# least the transfers in it: what the others spend more, they wait.
+
+# Parts of a step in which one worker may take longer than the others.
+_PARTS = (
+    "host_compute_ms",
+    "input_ms",
+    "output_ms",
+    "compilation_ms",
+    "host_wait_ms",
+    "other_ms",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorWaits:
+    """Means over the counted steps.
+
+    Attributes:
+        transfer_ms: At most what transfers take: what the worker that waits least spends in them.
+        waited_ms: What the mean worker waits for others.
+        last: Host of the worker that comes last in most steps.
+        last_frac: In which share of the steps it does.
+        caused_ms: What the other workers wait for it, the mean of them in those steps, over all.
+        part: The part of the step that is longer by most there, a column of the pod's.
+        part_ms: By how much.
+    """
+
+    transfer_ms: float
+    waited_ms: float
+    last: str
+    last_frac: float
+    caused_ms: float
+    part: str
+    part_ms: float
+
+
+def processor_waits(pod: PodViewer) -> ProcessorWaits | None:
+    """None where fewer than two processors work in the same counted steps."""
+    workers, table = pod.workers, pod.pod
+    if len(workers) < 2 or any(kind != "CPU" for kind in workers["device_type"]):
+        return None
+    kept = np.asarray(table["kept"], dtype=bool)
+    who = np.asarray(table["worker"], dtype=np.int64)[kept]
+    step = np.asarray(table["step_num"], dtype=np.int64)[kept]
+    order = np.lexsort((who, step))
+    ranks, nums = distinct(who), distinct(step)
+    if len(ranks) < 2 or len(order) != len(ranks) * len(nums):
+        return None
+
+    def of(column: str) -> F64:
+        values: F64 = np.asarray(table[column], dtype=np.float64)[kept][order]
+        by_step: F64 = values.reshape(len(nums), len(ranks))
+        return by_step
+
+    spent = of("collective_transfer_ms")
+    least = spent.min(axis=1, keepdims=True)
+    came_last = spent.argmin(axis=1)
+    last = int(np.bincount(came_last).argmax())
+    others = np.delete(spent, last, axis=1)
+    caused = (others.mean(axis=1) - spent[:, last]) * (came_last == last)
+    longer = {}
+    for part in _PARTS:
+        taken = of(part)
+        longer[part] = float((taken[:, last] - np.delete(taken, last, axis=1).mean(axis=1)).mean())
+    part = max(longer, key=lambda one: longer[one])
+    hosts = dict(zip(who.tolist(), np.asarray(table["host"])[kept].tolist(), strict=True))
+    return ProcessorWaits(
+        transfer_ms=float(least.mean()),
+        waited_ms=float((spent - least).mean()),
+        last=hosts[int(ranks[last])],
+        last_frac=float((came_last == last).mean()),
+        caused_ms=float(caused.mean()),
+        part=part,
+        part_ms=longer[part],
+    )
