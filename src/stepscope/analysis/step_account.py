@@ -370,7 +370,7 @@ def step_account(profile: Profile, options: Options = Options()) -> StepAccount:
     steps, grows = longest.found, longest.growth
     count = int(steps.kept.sum())
     listed = at_launches(host, longest, owners(longest))
-    made = grouping.compiled_parts(host, longest, listed)
+    made = grouping.with_programs(host, grouping.parts(longest, listed))
     step_ps = _mean_ps(longest)
     played = what_if(longest, made, host_cores(host), listed)
     parts, facts, shares = _part_tables(host, longest, made, played)
@@ -555,7 +555,6 @@ def _facts(
     yield "is_launched", _flag(is_launched)
     yield "is_source", _flag(is_source and one.kind not in ("python", "library"))
     yield "is_program", _flag(grouping.is_program(one))
-    yield "is_apart", _flag(one.is_apart)
 
 
 # XLA's names of the types that matter here, by NumPy's, TensorFlow's and those of Keras' policies.

@@ -59,7 +59,6 @@ def of_framework(name: str) -> dict[str, Any]:
         (part(kind="layer"), "part-layer", "info"),
         (part(kind="program"), "part-compiled", "info"),
         (op("MatMul", 5.0), "part-product", "info"),
-        (op("MatMul", 5.0, is_apart=True), "part-constant-product", "info"),
         (op("MatMul", 5.0, data_type="f64"), "part-double", "high"),
         (op("MatMul", 5.0, data_type="f16"), "part-float16", "high"),
         (op("MatMul", 5.0, data_type="f16", on_device=True), "part-product", "info"),

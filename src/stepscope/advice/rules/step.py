@@ -184,7 +184,6 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
         "is_product": float(part.name in PRODUCTS),
         "is_unusual": float(part.name in UNUSUAL),
         "is_update": float(is_update(part.name)),
-        "has_no_gradient": float(part.holds("is_apart")),
         "is_mostly_runtime": float(
             runtime > 1 and part.kind == "op" and not part.holds("is_program")
         ),

@@ -35,9 +35,14 @@ from stepscope.tables.host.events import (
 )
 from stepscope.tables.host.ops import HostOps, host_ops
 from stepscope.tables.python.moments import innermost
-from stepscope.tables.traits.gradient_names import apart_from_gradients, is_eager_in_jax
 from stepscope.tables.traits.instructions import compiled_from
-from stepscope.tables.traits.op_families import UNUSUAL, family_of, family_of_op, scope_of
+from stepscope.tables.traits.op_families import (
+    UNUSUAL,
+    family_of,
+    family_of_op,
+    is_eager_in_jax,
+    scope_of,
+)
 
 # What is too little to be listed.
 _REST = OpName(OpCategory.UNKNOWN, "other ops", "")
@@ -111,7 +116,7 @@ def compute(
     """The work of pools and devices between two times, less that of the loop's own thread."""
     parts, facts = _spans(host, line)
     start, end, code, row = _joined(parts, begin_ps, end_ps)
-    label, things = _labelled(host, start, end, code, row, facts)
+    label, things = _labelled(start, end, code, row, facts)
     things = tuple(_with_opcode(host, one) for one in things)
     makes_input = np.asarray([False, *(one.kind == "input" for one in things)])[label]
     busy = union_spans(start[~makes_input], end[~makes_input])
@@ -163,11 +168,11 @@ def _with_opcode(host: Host, one: Computed) -> Computed:
 
 
 def _labelled(
-    host: Host, start: I64, end: I64, code: I32, row: I32, facts: list[Computed]
+    start: I64, end: I64, code: I32, row: I32, facts: list[Computed]
 ) -> tuple[U8, tuple[Computed, ...]]:
     """Labels of the spans: of ops, or of families of ops where there are more than labels."""
     if np.count_nonzero(np.bincount(code)) > CLASSES - 2:
-        code, facts = _by_family(host, code, facts, end - start)
+        code, facts = _by_family(code, facts, end - start)
     length = end - start
     sums = sum_labels(code, length, length, len(facts))
     total = sums.total_ps
@@ -199,20 +204,16 @@ def _competes(facts: list[Computed], total: I64) -> Bool:
     return found
 
 
-def _by_family(
-    host: Host, code: I32, facts: list[Computed], length: I64
-) -> tuple[I32, list[Computed]]:
+def _by_family(code: I32, facts: list[Computed], length: I64) -> tuple[I32, list[Computed]]:
     """The same with fewer codes: the longest ops keep theirs, others share them.
 
     The longest groups of one family in one layer of the model have one each, the rest one for each
     family. A group is named by the one of its ops that takes longest in all, and knows how many
-    others it stands for, and where they lie. What no gradient goes through stays apart from what
-    one does.
+    others it stands for, and where they lie.
     """
-    apart = apart_from_gradients(host, (one.op.name for one in facts))
     total = np.bincount(code, weights=length, minlength=len(facts)).astype(np.int64)
     order = np.argsort(-total, kind="stable").tolist()
-    families = [_family_key(one, one.op.name in apart) for one in facts]
+    families = [_family_key(one) for one in facts]
     room = max(CLASSES - 2 - len(set(families)), 0)
     alone = HALF_FRAC * room if any(scopes_of(one.op.name) for one in facts) else room
     rest = [at for at in order[int(alone) :] if total[at]]
@@ -238,11 +239,11 @@ def _by_family(
     return place[code], merged
 
 
-def _family_key(one: Computed, is_apart: bool) -> tuple[object, ...]:
+def _family_key(one: Computed) -> tuple[object, ...]:
     # A product that is dispatched by itself is none of the compiled model's.
     is_alone = is_eager_in_jax(one.op.name)
     scope = scope_of(one.op.name), routine_of(one.op.name)
-    return one.kind, family_of_op(one.op), one.on_device, scope, is_apart, is_alone
+    return one.kind, family_of_op(one.op), one.on_device, scope, is_alone
 
 
 def _joined(parts: list[_Spans], begin_ps: int, end_ps: int) -> _Spans:

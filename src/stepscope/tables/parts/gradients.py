@@ -1,4 +1,4 @@
-"""Gradients that a step need not compute, and products without gradients.
+"""Gradients that a step need not compute.
 
 While PyTorch records gradients, each op takes a number that its gradient carries. A number that no
 gradient carries was kept for nothing (``unused_graph``); a number that several carry was computed
@@ -8,8 +8,8 @@ unclaimed (``unclaimed_gradients``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from string import digits
 from typing import Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from stepscope.columns import distinct, distinct_keys, rows_of, sum_by_key, unio
 from stepscope.columns.space import I64, Bool
 from stepscope.result import Place, ms
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.owners import CallSite, Owner, site_of, time_by_family
+from stepscope.tables.account.owners import CallSite, site_of
 from stepscope.tables.core.interval_overlap import covered, span_at
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
@@ -30,8 +30,6 @@ from stepscope.tables.in_steps.host_activity import torch_dispatches
 from stepscope.tables.in_steps.optimizer_updates import step_of_torch
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.torch.autograd import NumberedOps, numbered_ops
-from stepscope.tables.traits.gradient_names import DIGITS, apart_from_gradients
-from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.updates import after_model
 
 
@@ -230,7 +228,7 @@ def _of_torch(host: Host) -> tuple[I64, I64]:
     """The nodes of autograd that ran, and which forward op each is of."""
     numbered, names = numbered_ops(host), host.space.event_metadata.name
     # "MmBackward0", with any words before it.
-    is_node = np.asarray([*(one.rstrip(DIGITS).endswith("Backward") for one in names), False])
+    is_node = np.asarray([*(one.rstrip(digits).endswith("Backward") for one in names), False])
     of = host.space.events.metadata[numbered.row]
     nodes = np.flatnonzero(numbered.backward & is_node[of])
     # An op and what evaluates it have one number, and each is computed as often.
@@ -323,14 +321,3 @@ def _most_of_a_pass(at: I64, of: I64, start: I64, end: I64) -> int:
     largest = np.zeros(len(start), dtype=np.int64)
     np.maximum.at(largest, step[inside][first], np.bincount(code))
     return int(np.median(largest[largest > 0]))
-
-
-def without_gradients(host: Host, listed: Iterable[Owner]) -> frozenset[int]:
-    """Ids of the owners of such products; none where they are little, or nothing is trained."""
-    owners = list(listed)
-    ops = [one for one in owners if one.kind == "op"]
-    apart = apart_from_gradients(host, (one.name for one in ops))
-    found = [one for one in ops if one.family in PRODUCTS and one.name in apart]
-    enough = PART_FRAC * sum(one.total_ps for one in owners)
-    families = time_by_family(found)
-    return frozenset(id(one) for one in found if families[one.family] > enough)

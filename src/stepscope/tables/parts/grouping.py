@@ -1,13 +1,13 @@
 """The owners of a step's time grouped into parts that one change would concern.
 
 Each grouper (loops, scopes of graphs, functions or layers, calls, kinds) gives some owners a key;
-those with one key are a part (``parts``). ``compiled_parts`` adds what programs tell.
+those with one key are a part (``parts``). ``with_programs`` adds what programs tell.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -32,12 +32,17 @@ from stepscope.tables.core.thresholds import (
 )
 from stepscope.tables.hlo.module import HloModule
 from stepscope.tables.hlo.modules import hlo_modules
-from stepscope.tables.parts.gradients import without_gradients
 from stepscope.tables.python.functions import loop_functions
 from stepscope.tables.steps.calls import function_calls, is_single_op
-from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.inside import LineWork, lines_of_program
-from stepscope.tables.traits.op_families import PLAIN, PRODUCTS, SCOPES, UNUSUAL, scope_of
+from stepscope.tables.traits.op_families import (
+    PLAIN,
+    PRODUCTS,
+    SCOPES,
+    UNUSUAL,
+    is_eager_in_jax,
+    scope_of,
+)
 from stepscope.tables.traits.updates import is_update
 
 _SAY_LITTLE = PLAIN | {"Einsum"}
@@ -53,13 +58,11 @@ class Key(NamedTuple):
         kind: Of the part; "call" where the largest kind in it decides.
         name: Of the part; "" where its kind or its first owner names it.
         place: File, line and begin of a function, as far as they tell parts apart.
-        is_apart: Whether it is products that no gradient goes through.
     """
 
     kind: str
     name: str = ""
     place: tuple[str, ...] = ()
-    is_apart: bool = False
 
 
 def named_layers(listed: Iterable[Owner]) -> dict[int, Key]:
@@ -198,14 +201,12 @@ class Part:
             or metric; "program": compiled functions without their ops.
         name: Of the function, the library's call, the family of ops, or the kind.
         owners: The largest first.
-        is_apart: Whether it is products that no gradient goes through, of a step that has some.
     """
 
     kind: str
     name: str
     owners: tuple[Owner, ...]
     time_ps: I64 = field(repr=False)
-    is_apart: bool = False
 
     @property
     def total_ps(self) -> int:
@@ -218,19 +219,9 @@ class Part:
         return self.owners[0]
 
 
-def parts(
-    found: Account,
-    listed: list[Owner] | None = None,
-    apart: Collection[int] = (),
-) -> list[Part]:
-    """What makes up the steps, the largest first.
-
-    Args:
-        found: The account.
-        listed: Its owners, where they are placed more exactly.
-        apart: Ids of products that no gradient goes through (``without_gradients``).
-    """
-    whole = _Whole(found, owners(found) if listed is None else listed, apart)
+def parts(found: Account, listed: list[Owner] | None = None) -> list[Part]:
+    """What makes up the steps, the largest first; of owners that may be placed more exactly."""
+    whole = _Whole(found, owners(found) if listed is None else listed)
     keys: dict[int, Key] = {}
     for grouper in _GROUPERS:
         keys = grouper(whole) | keys
@@ -255,16 +246,15 @@ def _part(key: Key, group: list[Owner]) -> Part:
         name = group[0].name
     elif kind != "eager":
         name = name or kind
-    return Part(kind, name, tuple(group), time, key.is_apart)
+    return Part(kind, name, tuple(group), time)
 
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """All that is grouped: an account, its owners, and which of these are without gradients."""
+    """All that is grouped: an account and its owners."""
 
     account: Account
     owners: list[Owner]
-    apart: Collection[int]
 
     def loops(self) -> frozenset[tuple[str, str]]:
         """File and name of the program's functions that hold the loop."""
@@ -399,12 +389,6 @@ def calls(whole: _Whole) -> dict[int, Key]:
     return found
 
 
-def products_apart(whole: _Whole) -> dict[int, Key]:
-    """Group products that no gradient goes through by family."""
-    ops = (one for one in whole.owners if one.kind == "op" and id(one) in whole.apart)
-    return {id(one): Key("op", one.family, is_apart=True) for one in ops}
-
-
 def kinds(whole: _Whole) -> dict[int, Key]:
     """Group ops by family, named ranges by name, and all else by kind."""
     found: dict[int, Key] = {}
@@ -416,14 +400,8 @@ def kinds(whole: _Whole) -> dict[int, Key]:
 
 #: The first that has a key for an owner decides which part it is of; the last has one for all.
 _GROUPERS: Final[tuple[Callable[[_Whole], dict[int, Key]], ...]] = (
-    eager_loops, graph_scopes, functions, calls, products_apart, kinds,
+    eager_loops, graph_scopes, functions, calls, kinds,
 )  # fmt: skip
-
-
-def compiled_parts(host: Host, found: Account, listed: list[Owner]) -> list[Part]:
-    """The parts of an account, with what the recording knows of compiled programs."""
-    apart = without_gradients(host, listed)
-    return with_programs(host, parts(found, listed, apart))
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:

@@ -24,9 +24,8 @@ from stepscope.tables.host.events import Work
 from stepscope.tables.parts.grouping import Part, lines_of, scope_with_most
 from stepscope.tables.parts.sites import NOWHERE, Site, sites_of
 from stepscope.tables.steps.attribution import host_work
-from stepscope.tables.traits.gradient_names import is_eager_in_jax
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from, instruction_of
-from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL
+from stepscope.tables.traits.op_families import PRODUCTS, UNUSUAL, is_eager_in_jax
 
 #: Roles: what a part is made of; the layer of its ops; what a fusion mostly computes; operands of
 #: its longest run; where it is launched; lines that its ops come from; their callers; lines with

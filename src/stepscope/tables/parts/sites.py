@@ -20,7 +20,6 @@ from stepscope.tables.device.events import device_events
 from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.parts.grouping import Part
-from stepscope.tables.traits.gradient_names import apart_from_gradients
 from stepscope.tables.traits.graph_lines import graph_lines
 from stepscope.tables.traits.inside import LineWork
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from
@@ -111,8 +110,7 @@ def _site_of(caller: str) -> Site:
 def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:
     """An event of each instruction that an owner stands for, and its share of the owner's time.
 
-    One that stands for other ops of its family has what no other owner of the part is named after;
-    none of them has a gradient if it has none (``account.compute`` joins no others).
+    One that stands for other ops of its family has what no other owner of the part is named after.
     """
     known = _instructions(host)
     named = known.get(owner.name)
@@ -121,23 +119,15 @@ def _runs(host: Host, one: Part, owner: Owner) -> list[tuple[int, float]]:
     runs = named.runs
     if owner.others:
         taken = {each.name for each in one.owners if each is not owner and not each.others}
-        apart = _apart(host)
         alike = [
             run
             for name, other in known.items()
             if name not in taken and other.family == named.family
-            if (name in apart) == (owner.name in apart)
             for run in other.runs
         ]
         runs = sorted(alike, key=lambda run: -run[1])[:OFTEN]
     whole = sum(time for _row, time in runs)
     return [(row, time / whole) for row, time in runs if whole > 0]
-
-
-@derived
-def _apart(host: Host) -> frozenset[str]:
-    """Those of the ops that no gradient goes through."""
-    return apart_from_gradients(host, _instructions(host))
 
 
 class _Op(NamedTuple):

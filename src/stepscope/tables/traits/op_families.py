@@ -9,6 +9,7 @@ from typing import Final
 from stepscope.schema import names
 from stepscope.tables.core.op_name import OpName
 from stepscope.tables.hlo.rewritten import is_layout_fusion
+from stepscope.tables.steps.calls import is_single_op
 
 _PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")
 _SUFFIX: Final = re.compile(
@@ -150,3 +151,13 @@ def family_of(op_type: str) -> str:
     plain = _PREFIX.sub("", plain) or plain
     plain = _SUFFIX.sub("", plain) or plain
     return "copy" if is_layout_fusion(plain) else _ALIASES.get(plain, plain)
+
+
+# A program of JAX's in the path of an op.
+_PROGRAM = re.compile(r"jit\((\w+)\)/")
+
+
+def is_eager_in_jax(name: str) -> bool:
+    """Whether an op of JAX's was dispatched by itself: it is a program of its own then."""
+    program = _PROGRAM.match(name)
+    return program is not None and is_single_op(program[1])
