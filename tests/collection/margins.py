@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import stepscope
 from stepscope.advice.catalogue import effects
-from stepscope.advice.evidence.savings import error_frac, is_hidden, played
+from stepscope.advice.savings import error_frac, is_hidden, played
 from stepscope.result import Finding
 from tests.collection.labels import Recorded, recordings
 

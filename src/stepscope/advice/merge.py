@@ -18,15 +18,9 @@ _INPUT = "input"
 _ACQUITS = {"late-hand-over": "input-bound"}
 # The tool whose rows are ops.
 _OPS = "framework_op_stats"
-# A rule says more than a part if it accounts for more than this many times its time.
-_MORE = 1.01
 #: The rule about ops that Python dispatches one by one, and the kind of part that locates it.
 ONE_BY_ONE, _DISPATCH = "eager-execution", "framework"
-#: A rule explains a part if it accounts for this share of it.
-SAME_FRAC = 0.4
 _WAITS = "idle-host-waits"
-# A loop with this share of what dispatching op by op costs is what that finding is about.
-_LOOP_FRAC = 0.6
 
 
 def merged(findings: Sequence[Finding], rules: Mapping[str, RuleFacts]) -> list[Finding]:
@@ -81,17 +75,17 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
     if facts is None:
         return False
     if _is_input(part) and _INPUT in facts.parts:  # one of several, of which the first has a place
-        return (one.saving_high_ms or 0.0) >= SAME_FRAC * time
+        return (one.saving_high_ms or 0.0) >= thresholds()["same"] * time
     if one.cause == _WAITS:  # one wait, for the device and the host
-        return kind == "wait" and (one.saving_ms or 0.0) >= SAME_FRAC * time
+        return kind == "wait" and (one.saving_ms or 0.0) >= thresholds()["same"] * time
     if kind not in facts.parts or not _is_at(one, part):
         return False
     if one.rule == ONE_BY_ONE:
         is_located = kind == _DISPATCH or is_the_program(part)
-        return is_located and time >= SAME_FRAC * (one.saving_ms or 0.0)
+        return is_located and time >= thresholds()["same"] * (one.saving_ms or 0.0)
     if kind == "op" and not _names_op(one, part):
         return False
-    return (one.saving_high_ms or 0.0) >= SAME_FRAC * time
+    return (one.saving_high_ms or 0.0) >= thresholds()["same"] * time
 
 
 def _is_at(one: Finding, part: Finding) -> bool:
@@ -116,7 +110,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     """A rule's finding about a part that the account locates."""
     # A rule that accounts for more than the part, such as the gaps around it, says more.
     time = float(part.measured["part_ms"])
-    says_more = (one.saving_ms or 0.0) > _MORE * time
+    says_more = (one.saving_ms or 0.0) > (1 + thresholds()["noise"]) * time
     if one.rule == ONE_BY_ONE and not says_more and not is_the_program(part):
         whole = replace(part, evidence=both(part.evidence, one.evidence))
         if one.severity == "info":
@@ -135,7 +129,7 @@ def of_loop(one: Finding, part: Finding) -> bool:
         return False
     time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
     is_loop = part.measured["kind"] == "eager" and not is_the_program(part)
-    return is_loop and one.place is None and time >= _LOOP_FRAC * cost > 0
+    return is_loop and one.place is None and time >= thresholds()["half"] * cost > 0
 
 
 def with_loop(one: Finding, part: Finding) -> Finding:

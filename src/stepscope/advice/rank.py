@@ -8,7 +8,7 @@ from itertools import takewhile
 from math import inf
 
 from stepscope.advice.catalogue import thresholds
-from stepscope.advice.merge import ONE_BY_ONE, SAME_FRAC, is_part
+from stepscope.advice.merge import ONE_BY_ONE, is_part
 from stepscope.advice.render import ONLY_SYMPTOM
 from stepscope.advice.step_time import StepTime
 from stepscope.registry import POSSIBLE, SEVERITIES, RuleFacts
@@ -20,8 +20,6 @@ _OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
 _INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
 # Shares of the step that a finding without a saving is ranked by.
 _WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
-# A cause that is hardly believed explains nothing.
-_SURE_CAUSE = 0.4
 
 
 def ordered(
@@ -180,7 +178,7 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
     A wait of 0.2 ms does not explain launches of 2 ms, although it may be one of their causes. A
     doubtful cause may still come before a symptom that is believed no more than itself.
     """
-    if cause.severity == "info" or cause.confidence < min(_SURE_CAUSE, symptom.confidence):
+    if cause.severity == "info" or cause.confidence < min(thresholds()["same"], symptom.confidence):
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
     return most is None or cost is None or most >= thresholds()["quarter"] * cost
@@ -195,7 +193,7 @@ def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> boo
         # What the host does while devices idle says more than that they do.
         return kind in _OF_HOST and share >= thresholds()["half"]
     is_unplaced = one.rule == ONE_BY_ONE and one.place is None
-    return is_unplaced and kind in rules[one.rule].parts and share >= SAME_FRAC
+    return is_unplaced and kind in rules[one.rule].parts and share >= thresholds()["same"]
 
 
 def _concerns(cause: RuleFacts | None, symptom: Finding) -> bool:

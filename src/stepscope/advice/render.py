@@ -27,9 +27,6 @@ Value = float | str | None
 #: Causes of the catalogue whose remedy is that of what causes them in turn.
 ONLY_SYMPTOM: Final = ("input-bound", "idle-device", "idle-host-waits")
 
-_NAME_LENGTH: Final = 44
-# Names of a list that a sentence holds.
-_MAX_LISTED: Final = 4
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _CLAUSE: Final = re.compile(r"\[([^][]*\{\w+\}[^][]*)\]")
 _OF_UNITS: Final = " %mµs"
@@ -48,8 +45,9 @@ def worded(name: str, value: Value) -> str:
         items = value.replace(".<locals>", "").split(_LIST)
         if any(" " in item for item in items):
             return _LIST.join(items)
-        names = [_shortened(item, _NAME_LENGTH) for item in items[:_MAX_LISTED]]
-        return _LIST.join(names) + (" …" if len(items) > _MAX_LISTED else "")
+        count, length = (int(thresholds()[name]) for name in ("named", "name_length"))
+        shown = _LIST.join(_shortened(item, length) for item in items[:count])
+        return shown + (" …" if len(items) > count else "")
     if name.endswith("_ms"):
         return time_words(value)
     if name.endswith("_us"):
@@ -68,9 +66,14 @@ def _shortened(text: str, length: int) -> str:
     return f"{text[: length - 1 - tail]}…{text[-tail:]}"
 
 
+def first_names(names: Iterable[str]) -> str:
+    """Return the first of some names, as many as a sentence holds."""
+    return _LIST.join(islice(names, int(thresholds()["named"])))
+
+
 def listed(shares: Iterable[tuple[str, float]]) -> str:
-    """Return names with their shares: "DecodeJpeg 76 %, Cast 20 %"."""
-    return _LIST.join(f"{name} {share_words(share)}" for name, share in shares)
+    """Return the first names with their shares: "DecodeJpeg 76 %, Cast 20 %"."""
+    return first_names(f"{name} {share_words(share)}" for name, share in shares)
 
 
 def brief_place(function: str, file: str, line: int | None) -> str:

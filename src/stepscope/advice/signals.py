@@ -25,7 +25,6 @@ _READERS: Final = (
 _INTERLEAVES: Final = "ParallelInterleave"
 # Iterators that only pass batches on.
 _PASSES_ON: Final = ("Root", "Model", "Prefetch")
-_NAMED_OPS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ def main_ops(found: TfDataBottleneckAnalysis) -> tuple[tuple[str, float], ...]:
         if one.host == stage.host and not one.type.endswith("Dataset"):
             times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
     whole = sum(times.values())
-    longest = sorted(times, key=lambda name: -times[name])[:_NAMED_OPS]
+    longest = sorted(times, key=lambda name: -times[name])[: int(thresholds()["named"])]
     part = thresholds()["part"]
     shown = tuple((op, times[op] / whole) for op in longest if times[op] >= part * whole > 0)
     return shown if sum(share for _op, share in shown) >= thresholds()["half"] else ()

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from stepscope.advice import RULES, advise
 from stepscope.advice.catalogue import effects
-from stepscope.advice.evidence.savings import saving_of, upper_bound_ms
-from stepscope.advice.savings import ranged
+from stepscope.advice.savings import ranged, saving_of, upper_bound_ms
 from stepscope.analysis.step_account import StepAccount
 from stepscope.registry import Answer, ChangeClass, Rule
 from stepscope.result import Finding, Result

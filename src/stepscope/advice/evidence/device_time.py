@@ -45,7 +45,6 @@ _FACTORS = re.compile(
     r"(?i)po(?:trf|trs)|ge(?:trf|trs|qrf|svd|sv)|sy(?:ev|gv|trf)|heev|hetrf|orgqr|ormqr|trs[mv]|"
     r"trtri|cholesky|jacobi_?svd|larf[gt]?_"
 )
-_FACTORS_FRAC = 0.02
 
 
 def has_matrix_units(device_type: str) -> bool:
@@ -138,7 +137,7 @@ def factors_matrices(kernels: KernelStats) -> bool:
     for row in kernels.kernels.records():
         time_us[row.name] += row.total_duration_us
     own = sum(time for name, time in time_us.items() if _FACTORS.search(name))
-    return own > _FACTORS_FRAC * sum(time_us.values())
+    return own > thresholds()["noise"] * sum(time_us.values())
 
 
 def kernels_per_step(kernels: KernelStats, overview: OverviewPage) -> float:
@@ -169,23 +168,21 @@ def launch_calls(idle: DeviceIdle) -> tuple[float, float]:
     return (calls, total_us / calls) if calls > 0 and total_us > 0 else (0.0, float("nan"))
 
 
-def kernel_name(name: str, length: int = 60) -> str:
+def kernel_name(name: str) -> str:
     """A kernel's name as a sentence can hold it: as people call it, cut where that is long."""
-    short = short_name(name)
+    short, length = short_name(name), int(thresholds()["name_length"])
     return short if len(short) <= length else short[: length - 1] + "…"
-
-
-# A step that is recorded takes as many times as long at most, where launchers are its limit; and
-# one of ops that run one by one.
-_SLOWED, _OPS_SLOWED = 2.5, 2.0
 
 
 def may_be_the_recorders(results: Results, overview: OverviewPage) -> bool:
     """Whether devices that wait for the host may do so only because its launchers are recorded."""
     step, compute = overview.steps.time_ms.mean, compute_ms(overview)
-    if key_of(overview.environment.framework) == "pytorch" and _OPS_SLOWED * compute >= step:
+    if (
+        key_of(overview.environment.framework) == "pytorch"
+        and thresholds()["slowed"] * compute >= step
+    ):
         return True
     found = results.optional.compiled_regions
-    if found is None or not _SLOWED * compute >= step:
+    if found is None or not thresholds()["slowed"] * compute >= step:
         return False
     return bool(sum(one.device_frac for one in found.regions.records()) >= thresholds()["half"])

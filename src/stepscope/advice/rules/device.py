@@ -30,7 +30,7 @@ from stepscope.advice.evidence.device_time import (
 )
 from stepscope.advice.evidence.lines import place_of_op
 from stepscope.advice.match import Case
-from stepscope.advice.render import below, listed, silent, unknown
+from stepscope.advice.render import below, first_names, listed, silent, unknown
 from stepscope.registry import Answer
 from stepscope.result import Place, Ref, Severity
 from stepscope.tables.device.kernel_names import computes_in_64_bits
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from stepscope.analysis.roofline_model import RooflineRow
     from stepscope.analysis.step_account import AccountPart, OwnerRow, StepAccount
 
-_NAMED: Final = 3
 _TORCH: Final = "PyTorch"
 
 
@@ -93,8 +92,8 @@ def idle_device(case: Case) -> Answer:
         idle_frac=idle.idle_frac,
         after_wait_ms=idle.after_wait_ms,
         largest=causes[0].label.lower() if causes else None,
-        causes=listed((row.label.lower(), row.idle_ms / step) for row in causes[:_NAMED]) or None,
-        host_ops=None if own is None else ", ".join(own.names),
+        causes=listed((row.label.lower(), row.idle_ms / step) for row in causes) or None,
+        host_ops=None if own is None else first_names(own.names),
         host_ops_ms=None if own is None else own.time_ms,
         more={f"{row.cause}_ms": row.idle_ms for row in causes},
     )
@@ -150,13 +149,8 @@ def _place_of_part(part: AccountPart) -> Place:
     )
 
 
-# So many are named, each with this share of the step.
-_HOST_OPS: Final = 4
-_HOST_OP_FRAC: Final = 0.005
 # Ops that make room, or look at a tensor otherwise, compute nothing.
 _MAKES_ROOM: Final = ("empty", "detach", "view", "select", "slice", "resize", "set_", "as_strided")
-# Handing an op over takes no longer, a recorder's part of it included.
-_HAND_OVER_MS: Final = 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +187,10 @@ def _host_ops(account: StepAccount | None) -> _HostOps | None:
         else:
             here.setdefault(name, []).append(one)
     time = {name: sum(one.time_ms for one in own) for name, own in here.items()}
-    least = _HOST_OP_FRAC * account.step_time_ms
     names = [
         name
         for name in time
-        if time[name] >= max(least, there.get(name, 0.0))
+        if time[name] >= there.get(name, 0.0)
         and not (name in there and _is_as_short_as_a_launch(here[name]))
     ]
     if not names:
@@ -209,14 +202,14 @@ def _host_ops(account: StepAccount | None) -> _HostOps | None:
         one.time_ms for name in names for one in here[name] if one.function == largest.function
     )
     if not largest.function or of_function < thresholds()["half"] * whole:
-        return _HostOps(tuple(names[:_HOST_OPS]), whole, None)
+        return _HostOps(tuple(names), whole, None)
     place = Place(largest.function, largest.file, largest.line or 0, largest.caller)
-    return _HostOps(tuple(names[:_HOST_OPS]), whole, place)
+    return _HostOps(tuple(names), whole, place)
 
 
 def _is_as_short_as_a_launch(own: list[OwnerRow]) -> bool:
     stretches = sum(one.stretches for one in own)
-    return sum(one.time_ms for one in own) <= _HAND_OVER_MS * stretches
+    return sum(one.time_ms for one in own) <= thresholds()["dispatch_us"] / 1000 * stretches
 
 
 def device_copies(case: Case) -> Answer:
@@ -303,7 +296,6 @@ def _waiting_ms(
 # PyTorch's own kernels, of which each is one op; optimizers and distributions are fused already.
 _OWN_KERNEL: Final = re.compile(r"\bat::native::|at_cuda_detail::")
 _ELEMENTWISE: Final = ("elementwise", "reduction")
-_KERNEL_LENGTH: Final = 40
 
 
 def unfused_ops(case: Case) -> Answer:
@@ -328,7 +320,7 @@ def unfused_ops(case: Case) -> Answer:
         unfused_ms=found.step_ms,
         kernels_frac=found.share_frac,
         mean_us=found.mean_us,
-        kernels=", ".join(kernel_name(name, _KERNEL_LENGTH) for name in found.names[:2]),
+        kernels=", ".join(map(kernel_name, found.names[:2])),
     )
 
 
@@ -420,7 +412,7 @@ def separate_attention(case: Case) -> Answer:
         evidence=(Ref("model_flops", "ops", rows=tuple(op for one in found for op in one.ops)),),
         attention_ms=time,
         shape="×".join(map(str, longest.scores)),
-        ops=", ".join(longest.ops[:_NAMED]),
+        ops=first_names(longest.ops),
     )
 
 
@@ -430,7 +422,7 @@ def _attentions(model: ModelFlops) -> Iterator[_Attention]:
     seen: set[_Shape] = set()
     for softmax, shapes in rows:
         scores = shapes[0] if shapes else ()
-        is_like = len(scores) >= _NAMED and scores[-1] >= thresholds()["attention_keys"]
+        is_like = len(scores) > 2 and scores[-1] >= thresholds()["attention_keys"]
         if not _SOFTMAX.search(softmax.op) or not is_like or _flat(scores) in seen:
             continue
         seen.add(_flat(scores))
@@ -479,12 +471,12 @@ def _flat(shape: _Shape) -> _Shape:
 
 
 def _reads(shapes: list[_Shape], scores: _Shape) -> bool:
-    return any(len(one) >= _NAMED and _flat(one) == _flat(scores) for one in shapes)
+    return any(len(one) > 2 and _flat(one) == _flat(scores) for one in shapes)
 
 
 def _writes(shapes: list[_Shape], scores: _Shape) -> bool:
     """Return whether the product of the last two shapes has the shape of the scores."""
-    if len(shapes) < 2 or min(len(one) for one in shapes[-2:]) < _NAMED:
+    if len(shapes) < 2 or min(len(one) for one in shapes[-2:]) <= 2:
         return False
     left, right = shapes[-2:]
     return _flat((*left[:-1], right[-1])) == _flat(scores)
@@ -646,9 +638,6 @@ _CONVOLUTION: Final = re.compile(r"conv(?!er)", re.IGNORECASE)
 _TRANSPOSE: Final = re.compile(
     r"nchw|nhwc|transpose|SwapDimension|ncdhw|ndhwc|shuffle", re.IGNORECASE
 )
-# PyTorch gives channels_last to cuDNN's
-# norms, and channels-first to slower kernels of its own: of their time two thirds may go.
-_NORMS_FRAC = 2 / 3
 
 
 def layout_transposes(case: Case) -> Answer:
@@ -664,7 +653,8 @@ def layout_transposes(case: Case) -> Answer:
     return case.match(
         "layout-transposes",
         cost_ms=turning.step_ms,
-        high_ms=turning.step_ms + _NORMS_FRAC * norms,
+        # PyTorch gives channels_last to cuDNN's norms, channels-first to slower ones of its own.
+        high_ms=turning.step_ms + thresholds()["most"] * norms,
         evidence=(Ref("kernel_stats", "kernels.share_frac", rows=turning.names),),
         layout_ms=turning.step_ms,
         kernels_frac=turning.share_frac,
@@ -736,7 +726,7 @@ def roofline_gap(case: Case) -> Answer:
         evidence=(Ref("roofline_model", "ops.self_time_us", rows=tuple(o.operation for o in low)),),
         ops_us=sum(row.self_time_us for row in low),
         ops=len(low),
-        operation=kernel_name(first.operation, _KERNEL_LENGTH),
+        operation=kernel_name(first.operation),
         efficiency_frac=first.roofline_efficiency_frac,
         bound_by=first.bound_by,
     )

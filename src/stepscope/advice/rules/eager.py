@@ -9,7 +9,7 @@ from stepscope.advice.catalogue import entries, thresholds
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched, is_op
 from stepscope.advice.evidence.steps import replayed_frac
 from stepscope.advice.match import Case
-from stepscope.advice.render import below, silent, unknown
+from stepscope.advice.render import below, first_names, silent, unknown
 from stepscope.registry import Answer, Silence
 from stepscope.result import Place, Ref
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 # Dispatching an op costs at most as much, in ms; what is idle beyond that has another cause.
 _MOST_MS: Final = {"PyTorch": 0.04, "JAX": 0.3, "TensorFlow": 1.0}
-_NAMED: Final = 4
 _TOP: Final = "<module>"
 
 
@@ -71,13 +70,13 @@ def _by_steps(case: Case, host: HostActivity) -> Answer:
         computing_ms=host.computing_ms,
         compiled=None if longest is None else longest.function,
         inner=inner if is_inner else "train_step",
-        often=", ".join(_most_called(calls)) or None,
+        often=first_names(_most_called(calls)) or None,
     )
 
 
 def _most_called(calls: list[CallRow]) -> list[str]:
     often = sorted((one for one in calls if one.calls >= 1), key=lambda one: -one.calls)
-    return [one.function for one in often[:_NAMED]] if len(often) > 1 else []
+    return [one.function for one in often] if len(often) > 1 else []
 
 
 def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float) -> Silence | None:

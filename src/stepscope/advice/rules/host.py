@@ -27,7 +27,7 @@ from stepscope.advice.evidence.steps import (
 )
 from stepscope.advice.evidence.threads import waited_for, waits_for_others
 from stepscope.advice.match import Case
-from stepscope.advice.render import brief_place, phrase, silent, unknown
+from stepscope.advice.render import brief_place, first_names, phrase, silent, unknown
 from stepscope.registry import LIKELY, Answer, severity_of
 from stepscope.result import Place, Ref
 from stepscope.schema import names
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.step_account import StepAccount
 
-_NAMED: Final = 3
 _WAYS: Final = {"host_to_device": "host to device", "output": "device to host"}
 
 
@@ -563,7 +562,7 @@ def graph_breaks(case: Case) -> Answer:
         return unknown("several_regions") if is_unseen else silent("no_breaks")
     parts = overview.breakdown_ms
     waiting = float(parts["kernel_launch"] + parts["host_compute"])
-    places = [brief_place(one.function, one.file, one.line) for one in breaks[:_NAMED]]
+    places = [brief_place(one.function, one.file, one.line) for one in breaks]
     return case.match(
         "graph-breaks",
         cost_ms=waiting,
@@ -572,7 +571,7 @@ def graph_breaks(case: Case) -> Answer:
             Ref("overview_page", "breakdown_ms.kernel_launch"),
         ),
         breaks_per_step=sum(one.calls for one in breaks) / steps,
-        breaks_at=", ".join(places),
+        breaks_at=first_names(places),
         host_wait_ms=waiting,
     )
 

@@ -14,7 +14,7 @@ from stepscope.advice.evidence.device_time import idle_ref
 from stepscope.advice.evidence.threads import maker as maker_of
 from stepscope.advice.evidence.threads import place as place_of_thread
 from stepscope.advice.match import Case
-from stepscope.advice.render import listed, not_recorded, silent, unknown
+from stepscope.advice.render import first_names, listed, not_recorded, silent, unknown
 from stepscope.advice.signals import Facts, tf_data
 from stepscope.registry import Answer, Unknown
 from stepscope.result import Place, Ref
@@ -29,7 +29,6 @@ _LOADER: Final = "DataLoader"
 # What dispatches a dataset's ops goes with them.
 _WITH_DATASETS: Final = ("input", "compile", "framework", "unrecorded")
 _DATASET_OP: Final = re.compile(r"(?:^|/)(\w+?)DatasetV?\d*$")
-_NAMED: Final = 3
 
 
 def input_bound(case: Case) -> Answer:
@@ -122,7 +121,7 @@ def _stages(account: StepAccount | None) -> str | None:
         for one in rows
         if one.kind in ("op", "framework") and (name := _DATASET_OP.search(one.name))
     ]
-    return ", ".join(list(dict.fromkeys(found))[:_NAMED]) or None
+    return first_names(dict.fromkeys(found)) or None
 
 
 def loader_workers(case: Case) -> Answer:
@@ -169,7 +168,7 @@ def _ops_of_batches(account: StepAccount | None) -> list[AccountPart]:
     if account is None or account.has_python:
         return []
     made = [part for part in account.part_list() if part.kind == "op" and _makes_batches(part)]
-    return sorted(made, key=lambda part: -part.time_ms)[:_NAMED]
+    return sorted(made, key=lambda part: -part.time_ms)
 
 
 def _makes_batches(part: AccountPart) -> bool:
@@ -303,7 +302,7 @@ def input_takes_cores(case: Case) -> Answer:
     share = min(busy / run.host_cores, 1.0)
     if share < limit["alarm"]:
         return silent("input_cores", busy=busy)
-    longest = sorted(times, key=lambda op: -times[op])[:_NAMED]
+    longest = sorted(times, key=lambda op: -times[op])[: int(limit["named"])]
     return case.match(
         "input-takes-cores",
         cost_ms=share * step,

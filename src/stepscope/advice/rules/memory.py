@@ -15,7 +15,7 @@ from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.device_time import idle_ref
 from stepscope.advice.evidence.steps import is_window
 from stepscope.advice.match import Case
-from stepscope.advice.render import silent, unknown
+from stepscope.advice.render import first_names, silent, unknown
 from stepscope.quantities import size_words
 from stepscope.registry import Answer
 from stepscope.result import Place, Ref, Severity
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from stepscope.analysis.memory_profile import MemorySystem
     from stepscope.analysis.overview_page import OverviewPage
 
-_NAMED: Final = 3
 # What the host does per step whatever the batch. Python between the ops may grow with it.
 _FIXED: Final = ("kernel_launch", "host_compute")
-_MOST_DOUBLINGS: Final = 6
 _SCRIPT: Final = "<module>"
 _LINE: Final = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>.+)")
 
@@ -50,8 +48,8 @@ def small_batch(case: Case) -> Answer:
         return silent("sends", cost_frac=sent / case.step_ms)
     fixed = min(_idle_ms(idle), _least_ms(overview))
     # As often as the batch fits into the memory, in doublings that leave a tenth free.
-    most = limit["nearly"] / fullest.used_frac if fullest.used_frac else 1 << _MOST_DOUBLINGS
-    times = 1 << min(max(int(most), 2).bit_length() - 1, _MOST_DOUBLINGS)
+    most = limit["nearly"] / max(fullest.used_frac, limit["noise"])
+    times = 1 << max(int(most), 2).bit_length() - 1
     return case.match(
         "small-batch",
         fixed / 2,
@@ -113,7 +111,7 @@ def memory_near_limit(case: Case) -> Answer:
 
 
 def _sizes(holders: tuple[tuple[str, int], ...]) -> str:
-    return ", ".join(f"{name} {size_words(size)}" for name, size in holders[:_NAMED])
+    return first_names(f"{name} {size_words(size)}" for name, size in holders)
 
 
 def memory_fragmentation(case: Case) -> Answer:
@@ -261,9 +259,7 @@ def _peak_finding(case: Case, memory: MemorySystem) -> Answer:
         held_bytes=most.held_bytes,
         kept_bytes=most.kept_bytes or None,
         saving_bytes=most.held_bytes,
-        holders=_sizes(
-            tuple((_holder_name(by), holder.held_bytes) for by, holder in held[:_NAMED])
-        ),
+        holders=_sizes(tuple((_holder_name(by), holder.held_bytes) for by, holder in held)),
     )
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from stepscope.advice.catalogue import CauseEntry, causes, effects, family_of, thresholds
 from stepscope.advice.conditions import first_failure
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched
-from stepscope.advice.evidence.savings import saving_of, without_saving
 from stepscope.advice.evidence.steps import is_the_recorders
 from stepscope.advice.evidence.threads import (
     dispatches,
@@ -23,6 +22,10 @@ from stepscope.advice.evidence.threads import (
 )
 from stepscope.advice.match import Case
 from stepscope.advice.render import brief_place, listed, phrase, silent, unknown
+from stepscope.advice.savings import (
+    saving_of,
+    without_saving,
+)
 from stepscope.quantities import share_words
 from stepscope.registry import Answer, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
@@ -38,8 +41,6 @@ if TYPE_CHECKING:
     from stepscope.analysis.step_account import AccountPart, OwnerRow, ShareRow, StepAccount
     from stepscope.verdicts.other_threads import RivalRow
 
-# Parts that are named at most, beside the largest.
-_NAMED: Final = 3
 # The recorder's own work is not the program's; a runtime's work around ops goes with them.
 _OURS: Final = ("recorder", "runtime")
 _CODE: Final = ("python", "library")
@@ -51,9 +52,6 @@ _UNKNOWN_OPS: Final = tuple(
 )
 # A line of the program runs these, where lines were recorded.
 _HAS_LINE: Final = ("op", "eager", "framework", "program", "compile")
-# What is likely to be of no use is worth this share: time in which nothing was recorded, outside
-# of steps, and what was compiled once.
-_UNLIKELY: Final = 0.1
 
 
 # ---------------------------------------------------------------------------- the largest parts
@@ -79,7 +77,7 @@ def largest_part(case: Case) -> Iterator[Answer]:
     judged.sort(key=lambda pair: -_worth(pair[0], pair[1][0], account) * pair[0].time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for rank, (part, (cause, facts)) in enumerate(judged):
-        if rank < _NAMED or part is largest:
+        if rank < thresholds()["named"] or part is largest:
             found = _finding(part, case, cause, facts)
             yield replace(found, evidence=(*found.evidence, *_evidence(part)))
 
@@ -172,7 +170,7 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
         "meanwhile": phrase("meanwhile") if _has_ops(account, overview) else None,
         "runtime_more": phrase("runtime_more") if runtime > 1 else None,
         "within": part.within,
-        "runs": round(part.runs) if part.runs >= _TWICE else None,
+        "runs": round(part.runs) if part.runs >= thresholds()["twice"] else None,
         "growth": part.number("growth"),
         "copies_argument": float(part.has(COPIES_ARGUMENT)),
         "replicated": float(part.has(ON_EACH_DEVICE)),
@@ -211,12 +209,6 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
     return facts
 
 
-# From so many runs on, their number says something.
-_TWICE: Final = 1.5
-# As many characters of what a part is made of fit into a line.
-_MADE_LENGTH: Final = 64
-
-
 # JAX's runtime: what reads an array, and hands one over, as for a callback.
 _READ: Final = "np.asarray(jax.Array)"
 _PUT: Final = "DevicePut"
@@ -240,15 +232,14 @@ def _has_callback(account: StepAccount, part: AccountPart) -> bool:
 
 
 def _largest_shares(part: AccountPart) -> str:
-    """Return the first shares of what a part is made of, as many as a line has room for.
+    """Return the first shares of what a part is made of.
 
     A part that is nearly all of one op or range is not divided: its place or title names that.
     """
     made = [(one.name, one.share_frac) for one in part.shares if one.role == MADE]
     if len(made) == 1 and _is_the_part(part, made[0][0]):
         return ""
-    fitting = (listed(made[:count]) for count in range(len(made), 0, -1))
-    return next((text for text in fitting if len(text) <= _MADE_LENGTH), "")
+    return listed(made)
 
 
 def _has_ops(account: StepAccount, overview: OverviewPage | None) -> bool:
@@ -288,7 +279,8 @@ def _worth(part: AccountPart, cause: CauseEntry, account: StepAccount) -> float:
     elif part.kind == "framework" and _is_rare(part) and typical >= 0:
         worth *= min(typical / part.time_ms, 1.0)  # so was a dispatch that is long in few steps
     is_beside = account.is_window and part.kind == "unrecorded"
-    return worth * _UNLIKELY if is_beside or _is_once(part, account) else worth
+    # Time in which nothing was recorded, outside of steps, and what was compiled once.
+    return worth * thresholds()["part"] if is_beside or _is_once(part, account) else worth
 
 
 def _is_once(part: AccountPart, account: StepAccount) -> bool:
@@ -357,14 +349,16 @@ def _finding(part: AccountPart, case: Case, cause: CauseEntry, facts: Facts) -> 
     )
     if cause.id == _IDLE_SERVICE:
         return without_saving(found, phrase("waits_for_requests"))
-    if part.kind == "unrecorded" and not account.busy_ms > 0 and part.step_frac >= _ALL:
+    if (
+        part.kind == "unrecorded"
+        and not account.busy_ms > 0
+        and part.step_frac >= 1 - thresholds()["noise"]
+    ):
         return without_saving(found, phrase("nothing_recorded"))
     return found
 
 
 _IDLE_SERVICE: Final = "part-idle-service"
-# A share that is all of the step.
-_ALL: Final = 0.99
 
 
 def _place(part: AccountPart) -> Place:
@@ -443,8 +437,6 @@ def growing_steps(case: Case) -> Answer:
 
 # What JAX puts into the names of what it computes again.
 _AGAIN: Final = "rematted_computation"
-# What a model is made of is likely to be needed; this is needed only for its memory.
-_RECOMPUTED_WORTH: Final = 0.8
 
 
 def recomputed_activations(case: Case) -> Answer:
@@ -480,7 +472,7 @@ def recomputed_activations(case: Case) -> Answer:
         recomputed_op=first,
         kind="op",
     )
-    measured = {"part_ms": spent, "worth_ms": _RECOMPUTED_WORTH * high}
+    measured = {"part_ms": spent, "worth_ms": causes()["recomputed-activations"].worth * high}
     return replace(found, measured={**found.measured, **measured})
 
 

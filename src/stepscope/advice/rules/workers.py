@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 # Transfers slowly; was given more to do: causes of suspects with rules of their own.
 _LINK, _UNEQUAL, _STAGE = "network", "unequal", "stage"
-# Findings of one rule about as many suspects at most; the page has all.
-_SUSPECTS: Final = 3
 # How sure a suspect is, by how often it was late; of few steps nobody is sure.
 _SURE: Final = {"persistent": 1.0, "episodic": 0.75, "once": 0.5}
 
@@ -276,7 +274,7 @@ def _suspected(cause: str, case: Case, suspects: list[SuspectRow]) -> Iterator[A
     are fixed as well. Then its cost is expected, and the saving alone is the least.
     """
     advice, limit, pod = texts("advice"), thresholds(), case.pod
-    for row in suspects[:_SUSPECTS]:
+    for row in suspects[: int(limit["named"])]:
         alone = max(row.saving_ms, 0.0)
         is_hidden = alone < row.cost_ms / 2
         is_sure = pod.counted_steps >= limit["few_steps"]
