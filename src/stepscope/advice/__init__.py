@@ -50,7 +50,7 @@ def advise(
     rules: Iterable[Rule] = RULES,
     missing: Mapping[str, str] | None = None,
 ) -> Advice:
-    """What the rules find in these results, and the outcome of every rule.
+    """Return the findings of the rules in these results, and the outcome of every rule.
 
     Args:
         results: Results by tool id.

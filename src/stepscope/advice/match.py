@@ -181,7 +181,7 @@ class Rules(Sequence[Rule]):
 
     @cached_property
     def subjects(self) -> Mapping[str, str]:
-        """What each rule is about, by id in order: the file that its cause is in."""
+        """Return the subject of each rule, by id in order: the file that its cause is in."""
         return {id_: causes()[id_].subject for id_ in entries()}
 
     @property
@@ -191,7 +191,7 @@ class Rules(Sequence[Rule]):
 
     @property
     def facts(self) -> tuple[RuleFacts, ...]:
-        """What lists of rules know of each, in order."""
+        """Return the facts of each rule for lists, in order."""
         return tuple(entries()[id_].facts for id_ in self.ids)
 
     def __len__(self) -> int:

@@ -104,7 +104,7 @@ def _comes_before(other: Finding, symptom: Finding) -> bool:
 
 
 def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, str]:
-    """What comes first: what voids the rest, then by saving; what only informs comes last.
+    """Return the sort key: findings that void the rest, then by saving; mere information last.
 
     A remark on the recording, where it voids nothing, comes after all that it was recorded for.
     A part of the step ranks by its size, whether or not it is an alarm: nothing about a small

@@ -1,4 +1,4 @@
-"""What a finding's change saves, within bounds: of its parts first, and then as a range.
+"""The saving of a finding's change, within bounds: of its parts first, and then as a range.
 
 The account of the step says how much time each kind of part has: no rule saves more than the parts
 it explains have. A rule measures what its change is made to. At least the share of it goes that
@@ -157,7 +157,7 @@ class Saving:
 def saving_of(
     account: StepAccount, part: AccountPart, change: ChangeClass, expected: float
 ) -> Saving:
-    """What a change to a part saves.
+    """Return the saving of a change to a part.
 
     Args:
         account: Of the step.
@@ -178,7 +178,7 @@ def saving_of(
 
 
 def _of_its_function(account: StepAccount, part: AccountPart) -> float:
-    """What all parts of the program's function that a part is in save alone; 0.0 where unknown.
+    """Return the saving of all parts of the function that a part is in; 0.0 where unknown.
 
     Who changes an op may find that the whole of what it belongs to is not needed. Where a function
     itself is to go, what it calls goes with it.
@@ -245,7 +245,7 @@ def is_hidden(part: AccountPart) -> bool:
 
 
 def played(part: AccountPart) -> tuple[float, float, float]:
-    """What it saves alone, in a typical step and at most; small parts were not played again."""
+    """Return its saving alone, in a typical step and at most; small parts were not played again."""
     if not part.alone_ms >= 0:
         return part.time_ms, part.time_ms, part.time_ms
     is_typical = part.typical_ms > 0 and not part.number("steps_frac") < thresholds()["half"]
@@ -253,7 +253,7 @@ def played(part: AccountPart) -> tuple[float, float, float]:
 
 
 def widened(account: StepAccount, kinds: Collection[str], high_ms: float, beside: float) -> float:
-    """What a change saves at most that takes so much from a part of one of these kinds.
+    """Return the most that a change saves which takes so much from a part of these kinds.
 
     The part is the one of that size: what goes with it goes with the change in proportion.
 

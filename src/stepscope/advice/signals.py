@@ -29,7 +29,7 @@ _PASSES_ON: Final = ("Root", "Model", "Prefetch")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one thing that causes are about.
+    """Known facts of one thing that causes are about.
 
     Attributes:
         values: Facts by name; the ending of a name is its unit.

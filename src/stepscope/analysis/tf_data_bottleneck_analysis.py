@@ -15,10 +15,10 @@ from stepscope.quantities import share_words, time_words
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.core.thresholds import SHORT_OP_PS
 from stepscope.tables.tf_data.calls import Pipeline, pipelines
 from stepscope.tables.tf_data.events import has_iterator_calls, iterator_calls, leaf
 from stepscope.verdicts.tf_data import (
-    SLOW_PS,
     PipelineWait,
     holds_up,
     most_waited_for,
@@ -362,10 +362,10 @@ def _summary(found: list[_Found], bottleneck: Bottleneck | None) -> tuple[str, .
             f"{time_words(bottleneck.self_time_us / 1e3)} of each call, "
             f"{share_words(bottleneck.self_time_frac)} of the wait.",
         )
-    if latency <= us(SLOW_PS):
+    if latency <= us(SHORT_OP_PS):
         return (
-            f"Healthy: no call of {count} took longer than {us(SLOW_PS):.0f} µs. If training is "
-            "input-bound nevertheless, look at the other workers.",
+            f"Healthy: no call of {count} took longer than {us(SHORT_OP_PS):.0f} µs. If training "
+            "is input-bound nevertheless, look at the other workers.",
         )
     up_to, share = time_words(latency / 1e3), share_words(slowest.waiting.wait_frac, 1)
     return (
@@ -391,7 +391,7 @@ def _pipeline_row(one: _Found) -> dict[str, object]:
         "min_us": us(int(time.min())),
         "mean_us": us(float(time.mean())),
         "max_us": us(int(time.max())),
-        "slow_calls": int((time > SLOW_PS).sum()),
+        "slow_calls": int((time > SHORT_OP_PS).sum()),
         "wait_ms": int(time.sum()) / 1e9,
         "wait_frac": judged.wait_frac,
         "wait_of": judged.period_of,

@@ -7,6 +7,7 @@ from math import nan
 from typing import Final
 
 from stepscope.columns import median, quantile
+from stepscope.tables.core.thresholds import SOME_FRAC
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.session import SessionSteps, why_no_step
 
@@ -41,10 +42,6 @@ FOUND: Final = {
     WINDOW: "of the whole recording",
     "none": "found",
 }
-
-
-# Undisturbed steps are shown where they differ from recorded ones by more than this share.
-_MIN_RECORDER_FRAC: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +105,11 @@ class Steps:
         if self.undisturbed_ms is None or not self.time_ms.mean > 0:
             return 1.0
         factor = self.undisturbed_ms / self.time_ms.mean
-        return factor if factor < 1 - _MIN_RECORDER_FRAC else 1.0
+        return factor if factor < 1 - SOME_FRAC else 1.0
 
 
 def steps_account(found: SessionSteps | None) -> Steps:
-    """What a session's steps are, as results publish it."""
+    """Return a session's steps, as results publish them."""
     if found is None or not found.kept.any():
         nothing = TimeStats(nan, nan, nan, nan, nan, nan)
         dropped = 0 if found is None else len(found)

@@ -1,4 +1,4 @@
-"""What limits a program under the roofline, in words, and what of the roofline is not known."""
+"""The limit of a program under the roofline, in words, and the unknowns of the roofline."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ import numpy as np
 
 from stepscope.quantities import share_words, written_out
 from stepscope.result import Diagnostic
+from stepscope.tables.core.thresholds import HALF_FRAC, SOME_FRAC
 from stepscope.tables.ops.device_peaks import Peaks
 from stepscope.tables.ops.hlo_totals import HloTotals
 from stepscope.tables.ops.roofline import COMPUTE, UNKNOWN
 
-# What uses less of its roof is not limited by it, but by waits, launches or what it computes.
-_NEAR: Final = 0.4
 _RATE_UNITS: Final = ((1e6, "PFLOP/s"), (1e3, "TFLOP/s"), (1.0, "GFLOP/s"))
 
 
 def headline(program: Mapping[str, Any], device_type: str) -> str:
-    """What limits the program, in one sentence, from its row of the result."""
+    """Return the limit of the program, in one sentence, from its row of the result."""
     gflops, efficiency = program["flop_rate_gflops"], program["roofline_efficiency_frac"]
     if math.isnan(gflops):
         return "The FLOPs of this program are not known."
@@ -30,7 +29,7 @@ def headline(program: Mapping[str, Any], device_type: str) -> str:
     bound = program["bound_by"]
     roof = "the FLOP rate" if bound == COMPUTE else f"{bound} bandwidth"
     uses = f"{roof}, of which it uses {share_words(efficiency, 1)}."
-    if efficiency < _NEAR:
+    if efficiency < HALF_FRAC:  # its limit is waits, launches or what it computes
         return f"The program is far from every limit: the nearest is {uses}"
     return f"The program is limited by {uses}"
 
@@ -42,7 +41,7 @@ def _rate_text(gflops: float) -> str:
 
 
 def unknown_limits(type_: str, peaks: Peaks, totals: HloTotals) -> tuple[Diagnostic, ...]:
-    """What of the limits and costs is not known."""
+    """Return the limits and costs that are not known."""
     found = []
     if math.isnan(peaks.flops):
         found.append(
@@ -63,7 +62,7 @@ def unknown_limits(type_: str, peaks: Peaks, totals: HloTotals) -> tuple[Diagnos
             )
         )
     missing = int(totals.self_ps[np.isnan(totals.flops)].sum()) if len(totals) else 0
-    if totals.op_time_ps and missing / totals.op_time_ps > 0.05:
+    if totals.op_time_ps and missing / totals.op_time_ps > SOME_FRAC:
         found.append(
             Diagnostic(
                 "cost-unknown",

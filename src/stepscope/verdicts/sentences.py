@@ -1,4 +1,4 @@
-"""What sentences have in common: whose calls they name, and what they call parts of a step.
+"""Words that sentences share: a framework's names of calls, and names of parts of a step.
 
 Nobody reads the calls of a framework that was not recorded. What each of them calls a thing is
 written as a choice, ``[tensorflow: tf.function | jax: jax.jit | pytorch: torch.compile]``, anywhere

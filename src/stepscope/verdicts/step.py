@@ -1,4 +1,4 @@
-"""What the verdict on a step says to a person, in one sentence."""
+"""The verdict on a step in one sentence."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stepscope.quantities import share_words, time_words, written_out
+from stepscope.tables.core.thresholds import LITTLE_FRAC, PART_FRAC
 from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
 
 
 @dataclass(frozen=True, slots=True)
 class StepVerdict:
-    """What limits the steps, with what the sentence about it needs.
+    """The limit of the steps, with the facts that the sentence about it needs.
 
     Attributes:
         bound_by: The limit.
@@ -158,14 +159,10 @@ def _headline(verdict: StepVerdict) -> str:
     return f"{_WORDS[bound_by]} {share_words(share)} {each}." + _second(verdict)
 
 
-# The least share of a step for which its other length is worth the words.
-_NAMED_FRAC = 0.01
-
-
 def _without(verdict: StepVerdict) -> str:
     """The base of the shares, where the steps' own mean holds work of the recorder."""
     recorder_ms = verdict.breakdown_ms.get("recorder", 0.0)
-    return " without the recorder" * (recorder_ms >= _NAMED_FRAC * verdict.step_ms)
+    return " without the recorder" * (recorder_ms >= LITTLE_FRAC * verdict.step_ms)
 
 
 _PARTS: dict[str, str] = {
@@ -206,7 +203,7 @@ _MORE_ON_HOST = {
 
 
 def _host_cause(verdict: StepVerdict, each: str) -> str:
-    """What leaves the devices idle, by the largest of what the host does meanwhile."""
+    """Return the reason why devices idle, by the largest of the host's parts meanwhile."""
     shares = {
         part: verdict.breakdown_ms.get(part, 0.0) / verdict.step_ms for part in LIMITS["host"]
     }
@@ -249,10 +246,6 @@ _SECOND: tuple[tuple[BoundBy, str, tuple[str, ...]], ...] = (
 )
 
 
-# From this share on a step is not explained without the time in which nothing was recorded.
-_MUCH_FRAC = 0.1
-
-
 def _second(verdict: StepVerdict) -> str:
     """The largest part that the step waits for besides its limit, where it is worth a word."""
     shares = [
@@ -262,6 +255,6 @@ def _second(verdict: StepVerdict) -> str:
     ]
     share, words = max(shares)
     nothing = verdict.breakdown_ms.get("other", 0.0) / verdict.step_ms
-    if verdict.bound_by != "host" and nothing > max(share, _MUCH_FRAC):
+    if verdict.bound_by != "host" and nothing > max(share, PART_FRAC):
         return f" In {share_words(nothing)} of it nothing that was recorded ran."
     return f" {words} {share_words(share)} as well." if share >= INPUT_SOME_FRAC else ""

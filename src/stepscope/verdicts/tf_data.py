@@ -18,6 +18,7 @@ from stepscope.schema import names as stat_names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.thresholds import FAIR_FRAC, FEW, MANY, SHORT_OP_PS
 from stepscope.tables.host.events import is_tf_data_thread, on_host_threads, timed_events
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps import bottleneck
@@ -34,10 +35,6 @@ from stepscope.tables.tf_data.events import (
 from stepscope.verdicts.tf_data_changes import Stage, StageKind, stage_kind
 
 F64 = NDArray[np.float64]
-# A call that takes longer is slow (reference §8.8).
-SLOW_PS = 50_000_000
-# Share of a wait from which a stage is named although a hand-over takes longer.
-_FAIR_FRAC = 0.2
 _FILE_READERS = frozenset({"ReadFile", "WholeFileReaderV2", "ReaderReadV2"})
 _RANDOM = re.compile(r"Random|Shuffle|Multinomial")
 
@@ -47,7 +44,7 @@ PeriodOf = Literal["time between calls", "its step", "the recording"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PipelineWait:
-    """What the program waits for a pipeline.
+    """The program's wait for a pipeline.
 
     Attributes:
         duration_ps: Of each call.
@@ -102,7 +99,7 @@ def most_waited_for(host: Host, pipeline: Pipeline, critical_ps: F64) -> int:
     leaves = [leaf(names[node]) for node in pipeline.nodes.tolist()]
     stage = np.where([one not in WRAPPERS for one in leaves], critical_ps, 0.0)
     at_work = np.where([one != "Prefetch" for one in leaves], stage, 0.0)
-    if at_work.max(initial=0.0) >= _FAIR_FRAC * critical_ps.sum():
+    if at_work.max(initial=0.0) >= FAIR_FRAC * critical_ps.sum():
         stage = at_work
     return int(stage.argmax()) if stage.max(initial=0.0) > 0 else -1
 
@@ -138,10 +135,10 @@ def _recorded_ps(host: Host) -> int:
 def holds_up(found: PipelineWait) -> bool:
     """Whether the pipeline is slow and the program feels it.
 
-    It is slow when calls take longer than ``SLOW_PS``; the program feels it when waiting takes
-    5 % of its time. With devices, what counts is the wait that no device work hides.
+    It is slow when calls take longer than 50 µs, as XProf has it; the program feels it when
+    waiting takes 5 % of its time. With devices, what counts is the wait that no device work hides.
     """
-    is_slow = bool(found.duration_ps[found.judged].max(initial=0) > SLOW_PS)
+    is_slow = bool(found.duration_ps[found.judged].max(initial=0) > SHORT_OP_PS)
     return is_slow and found.felt_frac >= bottleneck.INPUT_SOME_FRAC
 
 
@@ -200,7 +197,7 @@ def node_facts(host: Host, pipeline: Pipeline, roots: I64) -> NodeFacts:
 
 
 def settings(host: Host, sample: int) -> dict[str, str]:
-    """What an iterator's event says of its settings, such as parallelism and batch_size."""
+    """Return an iterator's settings from its event, such as parallelism and batch_size."""
     if sample < 0:
         return {}
     skipped = ("id", "parent_id", stat_names.ELEMENT_SHAPES, stat_names.ELEMENT_TYPES, "group_id")
@@ -300,13 +297,9 @@ def _is_passed_again(host: Host, pipeline: Pipeline) -> bool:
         same = nodes & others
         is_apart = end < begin or first > last
         is_pass = min(len(one.calls), len(pipeline.calls)) > 1
-        if is_apart and is_pass and len(same) >= _SAME_STAGES and same in (nodes, others):
+        if is_apart and is_pass and len(same) >= FEW and same in (nodes, others):
             return True
     return False
-
-
-# The root, a prefetch and one that makes something.
-_SAME_STAGES = 3
 
 
 def _datasets(path: str, long_names: list[str], facts: NodeFacts) -> tuple[float, str]:
@@ -332,10 +325,6 @@ def _datasets(path: str, long_names: list[str], facts: NodeFacts) -> tuple[float
     return (float(asked.min()) if len(asked) > 1 else 0.0), long_names[chosen]
 
 
-# A map runs in so many calls at least before what a filter keeps of them says anything.
-_FEWEST = 8
-
-
 def _kept(path: str, long_names: list[str], facts: NodeFacts) -> float:
     """The least share of what it asks for that a filter at ``path``, or downstream of it, keeps.
 
@@ -347,7 +336,7 @@ def _kept(path: str, long_names: list[str], facts: NodeFacts) -> float:
             continue
         inside = [one for one in long_names if one.startswith(f"{name}::")]
         asked = int(facts.calls[facts.parent == place].max(initial=0))
-        if asked >= _FEWEST and any(stage_kind(one) is StageKind.MAP for one in inside):
+        if asked >= MANY and any(stage_kind(one) is StageKind.MAP for one in inside):
             kept.append(min(int(facts.calls[place]) / asked, 1.0))
     return min(kept)
 

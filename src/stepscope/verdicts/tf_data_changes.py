@@ -1,4 +1,4 @@
-"""What to change at a bottleneck of tf.data, and what each change can gain.
+"""Changes to a bottleneck of tf.data, and the gain of each.
 
 The model is a queue of two workers. The program needs ``compute`` per call besides waiting; the
 pipeline needs ``produce`` to make a batch. Behind a prefetch (or any stage with threads of its
@@ -16,6 +16,7 @@ from enum import Enum
 from math import nan
 
 from stepscope.quantities import share_words
+from stepscope.tables.core.thresholds import MOST_FRAC, SLICES, TWO_THIRDS_FRAC
 
 _VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")
 # What a person sees of a bottleneck: fields of ``Stage``.
@@ -29,7 +30,7 @@ _CORES = 2
 
 
 class StageKind(Enum):
-    """What an iterator type does, as far as advice depends on it."""
+    """Work of an iterator type, as far as advice depends on it."""
 
     SOURCE = "source"
     PYTHON_SOURCE = "python source"
@@ -74,7 +75,7 @@ _KIND_OF = {name: kind for kind, members in _KINDS.items() for name in members}
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is known of the bottleneck and its pipeline; times in one unit, per call.
+    """Known facts of the bottleneck and its pipeline; times in one unit, per call.
 
     Attributes:
         long_name: The bottleneck.
@@ -158,7 +159,7 @@ class Change:
 
 
 def stage_kind(long_name: str) -> StageKind:
-    """What the leaf of a long name does."""
+    """Return the work of the leaf of a long name."""
     if long_name == "Iterator::Prefetch::Generator":
         return StageKind.DEVICE_FEED
     name = _VERSION.sub("", long_name.rpartition("::")[2])
@@ -172,14 +173,6 @@ def changes(stage: Stage) -> tuple[Change, ...]:
         return ()
     found = [*_of_any(stage), *(_of_map(stage) if kind is StageKind.MAP else _of_others(stage))]
     return tuple(sorted(found, key=lambda one: -(one.gain or 0.0)))
-
-
-# A filter that keeps more than this hardly matters, wherever it is.
-_KEEPS_MOST_FRAC = 0.8
-# From this many on per batch, datasets are a way to slice and not the files of the data.
-MANY_DATASETS = 16
-# Share of the time of a dataset that making and asking it costs where no op in it was recorded.
-_DATASET_OVERHEAD_FRAC = 0.7
 
 
 def _of_any(stage: Stage) -> Iterator[Change]:
@@ -207,7 +200,7 @@ def _of_any(stage: Stage) -> Iterator[Change]:
             "files.shard(num_shards, index) first, then read and map",
             f"Only one of {stage.shards} elements that are made now is kept.",
         )
-    if stage.kept_frac < _KEEPS_MOST_FRAC:
+    if stage.kept_frac < MOST_FRAC:
         yield Change(
             "early_filter",
             stage.gain(stage.kept_frac, stage.kept_frac),
@@ -215,11 +208,11 @@ def _of_any(stage: Stage) -> Iterator[Change]:
             f"It keeps {share_words(stage.kept_frac)} of what is made now, if what it asks is "
             "known before: a label, a name, a length.",
         )
-    if stage.datasets >= MANY_DATASETS:
+    if stage.datasets >= SLICES:
         is_below = stage.maker.startswith(f"{stage.long_name}::")
         # Its own functions say nothing of what hands it its elements.
         known = None if is_below else stage.overhead_frac
-        overhead = _DATASET_OVERHEAD_FRAC if known is None else known
+        overhead = TWO_THIRDS_FRAC if known is None else known
         left = 1 - overhead * (1 - 1 / stage.datasets)
         yield Change(
             "whole_batches",

@@ -216,7 +216,7 @@ def test_norms_in_channels_first_may_go_with_the_transposes(tmp_path: Path) -> N
     ]
     found = looped(tmp_path, *ops * 10, gap_us=1.0).finding("layout-transposes")
     assert found.saving_ms == pytest.approx(0.8 * 0.4, rel=0.02)
-    assert found.saving_high_ms == pytest.approx(0.4 + 0.9 * 2 / 3, rel=0.02)
+    assert found.saving_high_ms == pytest.approx(0.4 + 0.9 * 0.75, rel=0.02)
 
 
 MAKES = {"kind": "input", "name": "input", "function": "Photos.__getitem__", "file": "data.py"}

@@ -595,7 +595,7 @@ export interface Recomputed {
   readonly first: string;
 }
 
-/** What a loop does between its counted steps. */
+/** A loop's time between its counted steps. */
 export interface BetweenSteps {
   readonly ms: number | null;
   readonly frac: number | null;

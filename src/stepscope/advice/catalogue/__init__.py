@@ -89,7 +89,7 @@ class CauseEntry:
 
 @dataclass(frozen=True, slots=True)
 class RuleEntry:
-    """What a table says of its rule.
+    """A rule, as its table has it.
 
     Attributes:
         facts: What lists of rules know of it.

@@ -1,4 +1,4 @@
-"""What device work is worth per step, for the rules that judge kernels."""
+"""Cost of device work per step, for the rules that judge kernels."""
 
 from __future__ import annotations
 
@@ -33,9 +33,6 @@ _NO_MATRIX_UNITS = re.compile(
 _TF32 = re.compile(r"Ampere|Ada|Hopper|Blackwell")
 # Matrix units that take float16, but not bfloat16.
 _NO_BF16 = re.compile(r"Volta|Turing")
-# The shares of its time that a product in float32 saves on tensor cores, as expected and at most:
-# their peak is 8 times higher, of which kernels of ordinary size reach a good third.
-ON_TENSOR_CORES = (2 / 3, 7 / 8)
 # Kernels of these classes are products of matrices: what matrix units are made for.
 MATRIX_CLASSES = ("gemm", "convolution", "attention", "rnn")
 # Kernels that do not compute: their time is in other parts of the step.

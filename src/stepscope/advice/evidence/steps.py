@@ -49,7 +49,7 @@ class LongSteps:
 
     @property
     def per_step_ms(self) -> float:
-        """What they cost the mean step."""
+        """Their cost for the mean step."""
         return self.excess_ms / len(self.time_ms)
 
     @property

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from math import isnan, nan, prod
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import thresholds
+from stepscope.advice.catalogue import causes, thresholds
 from stepscope.advice.evidence.copies import host_memory_ops
 from stepscope.advice.evidence.device_time import (
-    ON_TENSOR_CORES,
     compute_ms,
     computing_us,
     factors_matrices,
@@ -484,9 +483,6 @@ def _writes(shapes: list[_Shape], scores: _Shape) -> bool:
 
 # ---------------------------------------------------------------------------- precision and layout
 
-# Expected and largest share that 16 bits save of TF32 products and of all else (half the bytes).
-_HALF_BYTES: Final = (1 / 3, 1 / 2)
-
 
 @dataclass(frozen=True, slots=True)
 class _Wide:
@@ -502,9 +498,10 @@ class _Wide:
     is_double: bool = False
 
     def saving(self, which: int) -> float:
-        """Return the expected (0) or largest (1) saving per step, in ms."""
-        narrow = self.tf32_products + self.others
-        return self.products * ON_TENSOR_CORES[which] + narrow * _HALF_BYTES[which]
+        """Return the expected (1) or largest (2) saving per step, in ms."""
+        narrow, known = self.tf32_products + self.others, causes()
+        on_tensor_cores = self.products * known["tensor-cores-unused"].goes[which]
+        return on_tensor_cores + narrow * known["full-precision"].goes[which]
 
 
 def full_precision(case: Case) -> Answer:
@@ -537,10 +534,10 @@ def full_precision(case: Case) -> Answer:
         cause = "tf32-off-first"
     return case.match(
         cause,
-        wide.saving(0) if step > 0 else None,
+        wide.saving(1) if step > 0 else None,
         step_ms=step,
         severity=severity,
-        high_ms=wide.saving(1) if step > 0 else None,
+        high_ms=wide.saving(2) if step > 0 else None,
         evidence=(
             Ref("overview_page", "precision"),
             Ref("kernel_stats", "kernels.share_frac", rows=wide.names),
@@ -618,10 +615,8 @@ def tensor_cores_unused(case: Case) -> Iterator[Answer]:
     for cause, missed, is_exact in costly or found[:1]:
         yield case.match(
             cause,
-            missed.step_ms * ON_TENSOR_CORES[0],
             cost_ms=missed.step_ms,
             severity="info" if is_exact else None,
-            high_ms=missed.step_ms * ON_TENSOR_CORES[1],
             evidence=(Ref("kernel_stats", "kernels.share_frac", rows=missed.names),),
             missed_ms=missed.step_ms,
             kernels_frac=missed.share_frac,

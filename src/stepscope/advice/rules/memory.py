@@ -201,7 +201,7 @@ def _rate(use: NDArray[np.float64], steady: float) -> float:
 
 @dataclass(slots=True)
 class _Holder:
-    """What one function, or one kind of op, holds at the peak; ``lines``: bytes by line."""
+    """Memory that one function, or one kind of op, holds at the peak; ``lines``: bytes by line."""
 
     file: str = ""
     held_bytes: int = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from stepscope.advice.catalogue import thresholds
 from stepscope.advice.match import Case
 from stepscope.advice.render import silent
@@ -12,8 +10,6 @@ from stepscope.result import Ref
 from stepscope.tables.device.driver_calls import is_device_allocation
 from stepscope.tables.in_steps.slow_calls import CAPTURE
 from stepscope.tables.recording.completeness import IMPLAUSIBLE_TIMES, NO_DEVICE_EVENTS
-
-_NAMED: Final = 3
 
 
 def incomplete_profile(case: Case) -> Answer:
@@ -57,9 +53,7 @@ def start_up(case: Case) -> Answer:
         "graph-capture" if is_capture else "start-up",
         spent,
         high_ms=spent,
-        evidence=(
-            Ref("device_idle", "slow_calls", rows=tuple(row.call for row in calls[:_NAMED])),
-        ),
+        evidence=(Ref("device_idle", "slow_calls", rows=tuple(row.call for row in calls)),),
         start_up_ms=spent,
         call=calls[0].call,
         longest_ms=calls[0].longest_ms,

@@ -232,14 +232,15 @@ def _has_callback(account: StepAccount, part: AccountPart) -> bool:
 
 
 def _largest_shares(part: AccountPart) -> str:
-    """Return the first shares of what a part is made of.
+    """Return the first shares of what a part is made of, as many as a line has room for.
 
     A part that is nearly all of one op or range is not divided: its place or title names that.
     """
     made = [(one.name, one.share_frac) for one in part.shares if one.role == MADE]
     if len(made) == 1 and _is_the_part(part, made[0][0]):
         return ""
-    return listed(made)
+    fitting = (listed(made[:count]) for count in range(len(made), 0, -1))
+    return next((text for text in fitting if len(text) <= thresholds()["line_length"]), "")
 
 
 def _has_ops(account: StepAccount, overview: OverviewPage | None) -> bool:

@@ -113,7 +113,7 @@ def _of_the_name(
 
 
 def _in_like_gaps(calls: Frames, start: I64, end: I64, pair: I64) -> I64:
-    """What the last look into a gap between the same two ops found.
+    """Return the call that the last look into a gap between the same two ops found.
 
     It leaves each kind of gap the shares that looks into them have; -1 where nobody looked.
     """
@@ -126,7 +126,7 @@ def _in_like_gaps(calls: Frames, start: I64, end: I64, pair: I64) -> I64:
 
 
 def _alike(key: NDArray[np.integer], found: I64, start_ps: I64 | None = None) -> I64:
-    """What was found in the last row of the same key, or in the next; -1 in none.
+    """Return the value of the last row of the same key that has one, or of the next; -1: none.
 
     With the rows' starts it is the nearer of the two.
     """
@@ -645,7 +645,7 @@ def _runs(listed: I64, pieces: I64, work: Compute, found: HostSteps) -> I64:
 
 
 def _swept(moments: _Moments, owners: I64, code: I32, work: Compute) -> tuple[I64, I64, I32, I32]:
-    """What computes while the thread waits: its times, the owners, whose each is, and when."""
+    """Return compute during the thread's waits: times, owners, the owner of each, and when."""
     rows = np.flatnonzero(moments.waits).astype(np.int32)
     window, label, spent = spent_in(work, moments.start_ps[rows], moments.end_ps[rows])
     at = rows[window]

@@ -22,7 +22,7 @@ from stepscope.tables.steps.attribution import found_steps
 
 @dataclass(frozen=True, slots=True)
 class BetweenSteps:
-    """What a loop does between its counted steps.
+    """A loop's time between its counted steps.
 
     Attributes:
         ms: From the first counted step to the last, less the gaps of the recording.

@@ -1,4 +1,4 @@
-"""What computes while the loop's thread waits: ops of the runtimes' pools and of devices."""
+"""Compute during the waits of the loop's thread: ops of the runtimes' pools and of devices."""
 
 from __future__ import annotations
 
@@ -345,7 +345,7 @@ def _op_spans(host: Host, ops: HostOps, inside: slice) -> _Spans:
 
 
 def _as_input(code: I32, ops: HostOps, facts: list[Computed]) -> I32:
-    """What a thread of tf.data's makes: by the op of its function, else by its iterator."""
+    """Return codes of the work of a thread of tf.data: its function's op, else its iterator."""
     first, place = distinct_keys(code.astype(np.int64))
     listed = code[first].tolist()
     base = len(facts)
@@ -354,7 +354,7 @@ def _as_input(code: I32, ops: HostOps, facts: list[Computed]) -> I32:
 
 
 def _runtime_spans(host: Host, line: int, facts: list[Computed]) -> list[_Spans]:
-    """What threads of the runtimes' pools do around and between ops, and what they compile."""
+    """Return the work of the runtimes' pools around and between ops, and compiling."""
     space, by_name = host.space, host_names(host)
     runs = entries_shaped(host, lambda name: _PROGRAM.search(name) is not None)
     compiles = by_name.work == Work.COMPILE

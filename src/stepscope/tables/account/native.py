@@ -1,4 +1,4 @@
-"""What the frameworks recorded on the loop's thread: ops, calls of functions, waits."""
+"""The frameworks' own events on the loop's thread: ops, calls of functions, waits."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Around(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NativeLabels:
-    """What labels of events stand for.
+    """Meaning of the labels of events.
 
     Attributes:
         labels: (name, type) of each.
@@ -138,7 +138,7 @@ def op_spans(said: Native | None) -> tuple[I64, I64]:
 
 
 def native(host: Host, line: int, markers: Markers) -> Native | None:
-    """What was recorded on a thread of the frameworks' own; None where nothing was."""
+    """Return the frameworks' own events on a thread; None where there are none."""
     if line < 0:
         return None
     space = host.space

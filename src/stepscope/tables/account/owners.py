@@ -287,7 +287,7 @@ def _out_of_models(calls: Frames, own: int, file: str) -> int:
 
 
 def name_at(calls: Frames, at: int) -> Name:
-    """What one of the calls is named by."""
+    """Return the name of one of the calls."""
     return calls.names[int(calls.name[at])]
 
 

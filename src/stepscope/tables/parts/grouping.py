@@ -112,7 +112,7 @@ def _says_more(families: dict[str, int]) -> bool:
 
 
 def _least(ops: list[Owner], whole_ps: int) -> float:
-    """What a scope's ops have to have together, to say more than families of ops do."""
+    """Return the least time of a scope's ops that says more than families of ops do."""
     most = max(time_by_family(ops).values(), default=0)
     return min(max(LARGE_FRAC * whole_ps, most + 1), HALF_FRAC * whole_ps)
 
@@ -220,7 +220,7 @@ class Part:
 
 
 def parts(found: Account, listed: list[Owner] | None = None) -> list[Part]:
-    """What makes up the steps, the largest first; of owners that may be placed more exactly."""
+    """Return the parts of the steps, the largest first; owners may be placed more exactly."""
     whole = _Whole(found, owners(found) if listed is None else listed)
     keys: dict[int, Key] = {}
     for grouper in _GROUPERS:
@@ -405,7 +405,7 @@ _GROUPERS: Final[tuple[Callable[[_Whole], dict[int, Key]], ...]] = (
 
 
 def with_programs(host: Host, made: list[Part]) -> list[Part]:
-    """What runs compiled functions, as these functions, where none of their ops was recorded."""
+    """Return the parts, with compiled functions named where none of their ops was recorded."""
     if any(one.kind == "op" for one in made):
         return made
     called = [one for one in function_calls(host) if one.kind == "call"]

@@ -43,7 +43,7 @@ _CLOCKS = np.asarray([[THREAD], [WORK], [INPUT]])
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dependencies:
-    """Who waits for whom in the kept steps, stretch by stretch of the account's timeline.
+    """Waits of the clocks for each other in the kept steps, by stretch of the timeline.
 
     Attributes:
         first: The first stretch of each kept step, and how many stretches there are.
@@ -111,7 +111,7 @@ def _gaps(start: I64, end: I64, begin: I64, until: I64) -> I64:
 
 
 def _waits_for(found: Account, works: Bool, makes: Bool) -> U8:
-    """What the thread waits for in each stretch, and is there to be waited for."""
+    """Return the clock that the thread waits for in each stretch, as far as it is busy."""
     line = found.timeline
     gets_input = np.zeros(len(line.start_ps), dtype=bool)
     gets_input[line.stretch[_is_input(found)[line.owner]]] = True

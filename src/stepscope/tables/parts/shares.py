@@ -1,4 +1,4 @@
-"""What a part of the step is made of and where it comes from: names, shares, lines and facts."""
+"""Contents and origin of a part of the step: names, shares, lines and facts."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _next(calls: Frames, parent: I64, rows: I64, outer: I64) -> I64:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Seen:
-    """What was seen of the steps.
+    """Calls that were seen in the steps.
 
     Attributes:
         calls: All calls.

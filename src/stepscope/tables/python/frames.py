@@ -119,7 +119,7 @@ _APART = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What one row of ``Space.event_metadata`` says of a Python call.
+    """A Python call, as one row of ``Space.event_metadata`` names it.
 
     Attributes:
         function: Its name, with its class; "" for a line.
@@ -245,7 +245,7 @@ class Frames:
         return self.every_ps, np.where(place >= 0, stretches.owner[place], -1)
 
     def first_seen(self, begin_ps: I64, end_ps: I64) -> tuple[I64, I64]:
-        """What the first look within each of these spans found, and when; -1 where none was."""
+        """Return the call that the first look in each span found, and when; -1 without a look."""
         looks, owner = self.looks()
         if len(looks) == 0:
             return np.full(len(begin_ps), -1, np.int64), np.full(len(begin_ps), -1, np.int64)
@@ -256,7 +256,7 @@ class Frames:
         return np.where(seen, owner[at], -1), np.where(seen, look, -1)
 
     def seen_around(self, begin_ps: I64, end_ps: I64) -> I64:
-        """What was seen before each of these spans and once more after it; -1 where nothing was.
+        """Return the call that was seen before and after each of these spans; -1 for none.
 
         Where not every look was noted, the last one that found the same was no more than the usual
         time between two looks before another thing was found.
@@ -274,7 +274,7 @@ class Frames:
         return np.where(sure, stretches.owner[at], -1)
 
     def _same_around(self, begin_ps: I64, end_ps: I64) -> I64:
-        """What the looks next to each of these spans saw, where both saw the same line."""
+        """Return the call that both looks next to each span saw, if they saw the same line."""
         looks, owner = self.looks()
         last = len(looks) - 1
         at = np.searchsorted(looks, begin_ps, side="right") - 1
@@ -348,7 +348,7 @@ def _without_gaps(moments: Moments) -> Moments:
 
 
 def names_of(host: Host, meta: I64) -> dict[int, Name]:
-    """What each of these rows of ``Space.event_metadata`` says."""
+    """Return the call that each of these rows of ``Space.event_metadata`` names."""
     space = host.space
     paths = metadata_texts(host, names.SOURCE)
     listed: list[int] = meta.tolist()
@@ -384,7 +384,7 @@ def own_calls_at(host: Host, row: int, times: I64) -> I64:
 def own_places_on(
     host: Host, lines: Iterable[int], texts: dict[str, int], text_of: Callable[[Name], str]
 ) -> Callable[[I64], I64]:
-    """What gives the program's innermost call on a thread at some times, as a code; -1 for none.
+    """Return a look-up of the program's innermost call on a thread, as a code; -1 for none.
 
     Args:
         host: Whose.
@@ -474,7 +474,7 @@ def _waits(function: str) -> tuple[bool, bool, bool]:
 
 
 def _origin(file: str, path: str, function: str, has_folders: bool) -> tuple[int, str]:
-    """Whose a function of a file is, and the module it is known by.
+    """Return the owner of a function of a file, and the module it is known by.
 
     Files may be recorded with the folders of their packages: one of no framework and no library
     is then the program's.
@@ -657,7 +657,7 @@ def _numbered(host: Host, listed: list[int], line: int) -> list[int]:
 
 @derived
 def _idents(host: Host) -> dict[int, int]:
-    """What the thread library calls the threads of lines, as far as their recorder said."""
+    """Return the thread library's names of the threads of lines, as far as recorded."""
     said = event_stats(host).ints(names.THREAD_IDENT)
     rows: list[int] = host.space.lines_of(said.rows).tolist()
     return dict(zip(rows, said.values.tolist(), strict=True))

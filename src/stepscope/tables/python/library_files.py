@@ -145,7 +145,7 @@ _SAID: Final = {
 
 
 def public_name(stem: str, function: str) -> str:
-    """What people know a library's function by: "numpy.sum" of "sum" in ``fromnumeric.py``."""
+    """Return a library function's public name: "numpy.sum" of "sum" in ``fromnumeric.py``."""
     own = ".".join(filter(None, (stem, function)))
     module = _MODULES.get(stem, stem)
     # What a module keeps for itself nobody imports.

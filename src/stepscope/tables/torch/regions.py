@@ -1,4 +1,4 @@
-"""What torch.compile made: regions that run compiled, breaks between them, and compiling itself.
+"""Traces of torch.compile: regions that run compiled, breaks between them, and compiling.
 
 A region is a frame of Python, or the part of one up to a graph break, in one variant: "0/1" is
 frame 0, compiled for the second time because a guard failed. What runs behind a break is a frame
@@ -93,7 +93,7 @@ class GraphBreak:
 
 @dataclass(frozen=True, slots=True)
 class CompiledCode:
-    """What torch.compile did on one host.
+    """Regions, breaks and compiling on one host.
 
     Attributes:
         regions: By name.
@@ -130,7 +130,7 @@ def _is_region(text: str) -> bool:
 
 @derived
 def compiled(host: Host) -> CompiledCode:
-    """What torch.compile did on a host."""
+    """Return the work of torch.compile on a host."""
     regions = _regions(host)
     compiles = spans(host, lambda text: "" if _COMPILE.match(text) else None)
     lookups = spans(host, lambda text: "" if text == _LOOKUP else None)

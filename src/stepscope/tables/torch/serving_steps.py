@@ -28,7 +28,7 @@ _SGLANG_KINDS: Final = {"DECODE": DECODE, "EXTEND": PREFILL, "MIXED": MIXED, "PR
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a step worked on.
+    """The batch of a step.
 
     Attributes:
         kind: "prefill", "decode", "mixed" or "other".

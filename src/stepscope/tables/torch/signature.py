@@ -180,7 +180,7 @@ def _word(dims: tuple[Any, ...]) -> str:
 
 @lru_cache(maxsize=50_000)
 def parse_signature(op: str, shapes: str, said: str) -> Signature:
-    """What an event says of its inputs: its shapes and its arguments, as the texts of JSON."""
+    """Return the inputs of an event: its shapes and its arguments, as the texts of JSON."""
     args = arguments(said)
     types, strides, values = (
         _tuple(args.get(key)) for key in ("Input type", "Input Strides", "Concrete Inputs")

@@ -115,7 +115,7 @@ def triton_kernels(host: Host) -> tuple[TritonKernel, ...]:
 
 
 def _described(name: str, said: str) -> dict[str, Any]:
-    """What a kernel's name and its arguments tell."""
+    """Return the facts in a kernel's name and its arguments."""
     found, args = _INDUCTOR.match(name), arguments(said)
     words = [str(args.get("kernel_kwargs", "")).replace(",", ", ")]
     words += [f"{key[4:]}: {args[key]}" for key in ("num_warps", "num_stages") if key in args]

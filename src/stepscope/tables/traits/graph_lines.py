@@ -68,7 +68,7 @@ class GraphLines:
 
 
 def names_in_graph(op: str) -> Iterator[str]:
-    """What an op may be called in its graph: without what the runtime has put before its name."""
+    """Return the names that an op may have in its graph: without the runtime's prefixes."""
     name = _REWRITTEN.sub("", op)
     for _ in range(DEEPEST):
         yield name
@@ -88,7 +88,7 @@ def graph_lines(host: Host) -> GraphLines | None:
 
 
 def messages(host: Host, wanted: str) -> Iterator[bytes]:
-    """What our recorder noted of graphs by one name."""
+    """Our recorder's notes of graphs of one name."""
     space = host.space
     for key, name in enumerate(space.stat_metadata.name):
         if name == wanted:

@@ -1,4 +1,4 @@
-"""What programs and fusions of XLA spend most of their work on, by line of the user's program.
+"""Most of the work of XLA's programs and fusions, by line of the user's program.
 
 XLA puts a chain of ops into one loop and calls it after what it ends in: a concatenation whose
 pieces are random numbers, a sum over terms that a hundred ops compute. And some recorders note only

@@ -1,4 +1,4 @@
-"""What a recording says of an op: the line of the program it came from, and its data type."""
+"""Origin of an op in a recording: its line of the program, and its data type."""
 
 from __future__ import annotations
 

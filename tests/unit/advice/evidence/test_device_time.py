@@ -35,5 +35,5 @@ def test_what_a_device_multiplies_in_hardware(
 
 def test_a_name_is_cut_to_what_a_sentence_holds() -> None:
     assert kernel_name("relu") == "relu"
-    assert kernel_name("n" * 60) == "n" * 60
-    assert kernel_name("n" * 61) == "n" * 59 + "…"
+    assert kernel_name("n" * 44) == "n" * 44
+    assert kernel_name("n" * 45) == "n" * 43 + "…"

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from stepscope.schema import names
-from stepscope.tables.account.owners import owners
 from stepscope.tables.parts.gradients import (
     NeedlessGradients,
     differentiates_gradients,
@@ -15,8 +14,6 @@ from stepscope.tables.parts.gradients import (
     unclaimed_gradients,
     unused_graph,
 )
-from stepscope.tables.parts.grouping import compiled_parts
-from stepscope.tables.traits.gradient_names import apart_from_gradients
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.drawn import Letters, accounted, host
@@ -197,44 +194,3 @@ def test_an_op_that_drops_one_of_its_parts_is_used_for_the_others() -> None:
 )
 def test_other_forward_ops_are_not_unused(rows: list[str], letters: Letters) -> None:
     assert unused(*rows, **letters) is None
-
-
-# ------------------------------------------------------------------ products without a gradient
-
-LAYER = "StatefulPartitionedCall/net/dense"
-GRADIENT = "StatefulPartitionedCall/gradient_tape/net/dense/MatMul/MatMul_1:MatMul"
-
-
-@pytest.mark.parametrize(
-    ("pool", "product", "expected"),
-    [
-        ("PPPFGG....", "StatefulPartitionedCall/net/hops/MatMul:MatMul", {True: 0.6, False: 0.6}),
-        # Its gradient may have another name: fused, in a loop, in a function, in no scope.
-        ("PPPPFGG...", f"{LAYER}/BiasAdd:_FusedMatMul", {False: 1.4}),
-        ("PPPPFGG...", "StatefulPartitionedCall/while/body/cell/MatMul:MatMul", {False: 1.4}),
-        ("PPPPFGG...", "StatefulPartitionedCall/StatefulPartitionedCall/score/MatMul:MatMul",
-         {False: 1.4}),
-        ("PPPPFGG...", "MatMul:MatMul", {False: 1.4}),
-        # Nothing is trained.
-        ("PPPPFF....", "serve/net/MatMul:MatMul", {False: 1.2}),
-    ],
-)  # fmt: skip
-def test_a_constant_that_is_multiplied_again_is_apart_from_the_layer(
-    pool: str, product: str, expected: dict[bool, float]
-) -> None:
-    rows = ("W--------.W--------.", f"tf_pool  {pool * 2}")
-    letters: Letters = {"W": "BlockHostUntilReady", "F": f"{LAYER}/MatMul:MatMul", "G": GRADIENT}
-    one = host(*rows, **letters, P=product)
-    found = accounted(one)
-    listed = compiled_parts(one, found, owners(found))
-    products = [part for part in listed if (part.kind, part.name) == ("op", "MatMul")]
-    assert {part.is_apart: part.total_ps / 1e9 for part in products} == expected
-
-
-def test_jax_tells_what_it_differentiates() -> None:
-    one = host("." * 20)
-    forward, backward = "jit(step)/jvp(Net)/dot_general", "jit(step)/transpose(jvp(Net))/transpose"
-    apart, other = "jit(step)/while/body/dot_general", "jit(step)/custom_vjp_call/dot_general"
-    names = [forward, backward, apart, other, "jit(norms)/dot_general", "dot.3"]
-    assert apart_from_gradients(one, names) == {apart, "jit(norms)/dot_general"}
-    assert apart_from_gradients(one, [forward, apart]) == frozenset()  # nothing goes backward
