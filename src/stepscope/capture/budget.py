@@ -152,6 +152,8 @@ class SessionLimit:
         self._is_detailed = False
         self._base = 0
         self._grown = 0
+        # The most that the program's own memory grew by in a session.
+        self._own_bytes = 0.0
         self._read_at = self._begun = 0.0
 
     def begin(self, event_bytes: int = _EVENT_HEAP_BYTES, *, is_detailed: bool = False) -> None:
@@ -204,11 +206,12 @@ class SessionLimit:
     @property
     def is_memory_full(self) -> bool:
         """Whether it had buffered as much as may be when ``is_reached`` was asked last."""
-        return self._grown > self._most_bytes
+        return self._grown > self._most_bytes + self._own_bytes
 
     def is_half(self) -> bool:
         """Whether it was half reached when this was asked last."""
-        return max(self._used_frac(self._read_at), self._grown / self._most_bytes) > 0.5
+        buffered = (self._grown - self._own_bytes) / self._most_bytes
+        return max(self._used_frac(self._read_at), buffered) > 0.5
 
     def _used_frac(self, now: float) -> float:
         """How much of its events a session has, by the heap or by the last session's rate."""
@@ -234,9 +237,10 @@ class SessionLimit:
             if end_seconds > _FIXED_END_SECONDS:
                 affordable = _SESSION_END_SECONDS * events / (end_seconds - _FIXED_END_SECONDS)
                 self._events = min(max(affordable, _FEWEST_EVENTS), _MOST_EVENTS)
+        # Much growth and few events: the program grows, too.
+        self._own_bytes = max(self._own_bytes, self._grown - events * self._least_bytes)
         if self._step_sessions == 1:
             return
-        # Much growth and few events: the program grows, too.
         seen = self._grown / max(events, 1)
         self._event_bytes = max(_EVENT_HEAP_BYTES, min(seen, 4 * self._event_bytes))
 

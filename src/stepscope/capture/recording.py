@@ -40,6 +40,7 @@ from stepscope.capture.options import FRAMEWORKS, ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, Recorder
 from stepscope.capture.result import Capture
 from stepscope.capture.runtime import graph_lines, machine
+from stepscope.capture.runtime.at_work import at_work
 from stepscope.capture.runtime.main_thread import run_waiting
 from stepscope.capture.step_clock import MARKER, OPTIMIZER, StepClock, counted
 from stepscope.schema import names
@@ -482,6 +483,7 @@ class Recording:
         if self.options.price is not None:
             self._clock.begin()
 
+    @at_work()
     def _start_recorders(self) -> None:
         for slot in self._slots:
             if slot.state == "waiting" and slot.recorder.unavailable() is None:
@@ -608,6 +610,7 @@ class Recording:
             for text in differences(self.options, clock.options, slot.recorder.name):
                 self._note("options-not-applied", "warning", text)
 
+    @at_work()
     def _cut(self, *, restart: bool = True, resting: bool = False) -> int:
         """Write a chunk of what was recorded so far, and continue; returns the program's events."""
         before, seconds = self._program_events(), time.monotonic() - self._session_begun

@@ -222,8 +222,8 @@ volta voltage vpu vram vreg vres vsplit vst vstack vulkan wait waiting waits wal
 warn warning warp warpgroup warpgroupsize warps was wav wave weak weibull weight weighted weights
 were wgmma wgr wgrad what when where while who whole why width window windowed winogra winograd
 wire with within without wmma work worker workers workgroup workspace would wr wrap wrapp wrapped
-wrapper write writer writers written xdivy xdl xdlops xent xf xinfo xla xladot xlog xlogy xlu xmap
-xml xmma xor xpu xyz xz yaml yes yml ynn yogi your za zarr zero zeros zerotensor zeta zfill zip
-zstandard zstd
+wrapper write writer writers written wrote xdivy xdl xdlops xent xf xinfo xla xladot xlog xlogy
+xlu xmap xml xmma xor xpu xyz xz yaml yes yml ynn yogi your za zarr zero zeros zerotensor zeta
+zfill zip zstandard zstd
 """
 WORDS: Final = frozenset(_WORDS.split())

@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.advice.catalogue import causes, effects
-from stepscope.analysis.step_account import ShareRow, StepAccount
+from stepscope.analysis.step_account import OwnerRow, ShareRow, StepAccount
 from stepscope.registry import Silence
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE
@@ -71,7 +71,7 @@ def of_framework(name: str) -> dict[str, Any]:
         (op("Sort", 5.0), "part-rare-op", "info"),
         (op("Cast", 5.0), "part-overhead-op", "high"),
         (op("Adam update", 5.0), "part-update", "info"),
-        (op("RMSprop update", 5.0), "part-update-unfused", "info"),
+        (op("RMSprop update", 5.0), "part-update", "info"),
         (op("Erf", 5.0), "part-op", "info"),
     ],
 )  # fmt: skip
@@ -108,6 +108,23 @@ def test_arrays_that_a_callback_hands_over_are_its_own(other: str, cause: str) -
     eager = part(kind="eager", first="DevicePutWithSharding", first_kind="framework", time_ms=3.0)
     found = replace(account(eager, op("while", 4.0)), shares=shares(1, (other, 0.9)))
     assert cause in {one.cause for one in told(found).findings}
+
+
+@pytest.mark.parametrize(
+    ("gradient", "update_ms", "cause"),
+    [
+        ("aten/embedding_dense_backward", 7.0, "part-update-rows"),
+        ("aten/embedding_dense_backward", 3.0, "part-update"),
+        ("aten/mm", 7.0, "part-update"),
+    ],
+    ids=["table", "little", "no table"],
+)
+def test_an_update_of_whole_tables_has_a_remedy_of_its_own(
+    gradient: str, update_ms: float, cause: str
+) -> None:
+    owners = table(OwnerRow, [{"kind": "op", "name": gradient}])
+    found = first(replace(account(op("Adam update", update_ms)), owners=owners))
+    assert found.cause == cause
 
 
 def test_each_cause_of_a_part_has_an_effect_and_a_worth() -> None:

@@ -169,10 +169,23 @@ def test_a_session_waits_for_whole_steps_but_not_for_ever(process: Process) -> N
 def test_a_program_that_grows_by_itself_is_cut_ever_less_often(process: Process) -> None:
     limit = SessionLimit(500 * MB, is_short=True)
     sizes = []
-    for _ in range(4):
+    for _ in range(3):
         sizes.append(events_of_session(process, limit, 100))
         limit.end(events=10, seconds=1.0, end_seconds=0.001)
     assert sizes == sorted(sizes) and sizes[-1] > sizes[0]
+
+
+def test_memory_of_a_programs_own_step_ends_only_the_first_session(process: Process) -> None:
+    limit = SessionLimit(500 * MB, is_short=True)
+    ended = []
+    for growth_mb in (150, 150, 150, 250):
+        limit.begin()
+        process.advance(0.1, growth_mb * MB)
+        ended.append(limit.is_reached() and limit.is_memory_full)
+        limit.end(events=500, seconds=0.1, end_seconds=0.01)
+        process.advance(0.1, -growth_mb * MB)
+    # What is more than that may be of events.
+    assert ended == [True, False, False, True]
 
 
 def test_cheap_sessions_follow_each_other_at_once(process: Process) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from stepscope.capture import step_clock, tracing
 from stepscope.capture.launch import import_hook
-from stepscope.capture.step_clock import FUNCTION, MARKER, OPTIMIZER, StepClock, hear
+from stepscope.capture.step_clock import BATCH, FUNCTION, MARKER, OPTIMIZER, StepClock, hear
 from stepscope.schema import names
 
 MS = 1_000_000
@@ -167,6 +167,19 @@ def test_a_loop_that_no_session_met_is_counted(clock: Clock) -> None:
     loop(clock, 5.0, 30, OPTIMIZER, which=2)
     steps.end()
     assert (steps.unrecorded_steps(), steps.unrecorded_loop()) == (0, 31)
+
+
+@pytest.mark.parametrize("surest", [OPTIMIZER, BATCH])
+def test_batches_of_each_epochs_loader_are_no_other_loop(clock: Clock, surest: str) -> None:
+    steps = StepClock()
+    steps.begin()
+    steps.listen(undisturbed=False)
+    loop(clock, 5.0, 9, surest, which=1)
+    for epoch in range(2, 4):
+        steps.listen(undisturbed=True)
+        loop(clock, 5.0, 30, BATCH, which=epoch)
+    steps.end()
+    assert steps.unrecorded_loop() == 0
 
 
 def test_steps_so_far_cost_the_same_however_many_there_are(clock: Clock) -> None:

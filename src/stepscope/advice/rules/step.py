@@ -156,6 +156,8 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
     is_call = bool(call) and part.number("first_frac") >= thresholds()["half"]
     if part.kind == "framework" and made == _READ:
         call, is_call = made, True
+    elif not is_call and (known := _known_call(part)):
+        call, is_call = known, True
     facts: Facts = {
         "kind": part.kind,
         "name": part.name,
@@ -190,7 +192,11 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
     }
     if is_update(part.name):
         optimizer = optimizer_of(part.name)
-        facts |= {"optimizer": optimizer, "has_fused": float(has_fused(optimizer))}
+        way = "update_fused" if has_fused(optimizer) else "update_compiled"
+        facts |= {
+            "faster_update": phrase(way, optimizer=optimizer),
+            "updates_tables": part.step_frac if _has_table_gradient(account) else None,
+        }
     if part.text("data_type") in _FLOAT16 and part.name in PRODUCTS and not part.on_device:
         facts["is_float16_on_host"] = 1.0
     scoped = part.name if part.name in SCOPES else part.op or part.name
@@ -212,6 +218,21 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
 # JAX's runtime: what reads an array, and hands one over, as for a callback.
 _READ: Final = "np.asarray(jax.Array)"
 _PUT: Final = "DevicePut"
+
+
+def _has_table_gradient(account: StepAccount) -> bool:
+    """Return whether any op of the step is the dense gradient of an embedding table."""
+    known = (family_of(one.name) for one in account.owners.records() if one.kind == "op")
+    return any(one is not None and one.id == "embedding_gradient" for one in known)
+
+
+def _known_call(part: AccountPart) -> str:
+    """Return a call that the catalogue knows, and whose arguments the rest of a part makes."""
+    if part.kind != "python":
+        return ""
+    least = thresholds()["quarter"]
+    large = (one.name for one in part.shares if one.role == MADE and one.share_frac >= least)
+    return next((name for name in large if family_of("", name) is not None), "")
 
 
 def _made_mostly(part: AccountPart) -> str:

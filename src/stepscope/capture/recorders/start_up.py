@@ -23,6 +23,7 @@ from stepscope.capture import step_clock
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Recorded
 from stepscope.capture.runtime import start_spans
+from stepscope.capture.runtime.at_work import is_at_work
 from stepscope.capture.runtime.frame_names import FrameNames
 from stepscope.capture.runtime.start_spans import StartSpan
 from stepscope.capture.runtime.thread_frames import is_ours, no_collection
@@ -316,7 +317,10 @@ class _Looks:
             # It waited between samples: where other threads compute, mostly for them.
             wait = hint or ("unknown" if others_idle else "threads")
         if wait == "threads" and others_idle:
-            wait = "lock"  # none of the process's own threads can be what it waits for
+            # None of the process's own threads can be what it waits for, but a session may.
+            wait = "lock"
+            if is_at_work():
+                kind, name, place, wait = "recorder", "Stepscope", "", ""
         rate = _SLOWLY_READ_BYTES_PER_NS if wait else _READ_BYTES_PER_NS
         is_read = size >= max(_LEAST_READ_BYTES, rate * length)
         if kind == "program" and (wait == "disk" or is_read):

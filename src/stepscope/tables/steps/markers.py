@@ -106,8 +106,23 @@ def step_markers(host: Host) -> Markers | None:
     for find in () if host.as_window else _finders():
         found = find(host)
         if found is not None and not _are_layers(host, found):
-            return _keep_loop_thread(host, _whole(host, _add_cut_batches(host, found)))
+            whole = _whole(host, _add_cut_batches(host, found))
+            unseen = int((whole.end_ps <= whole.start_ps).sum())
+            if 2 * unseen > len(whole):
+                return _without_steps(host, unseen)
+            return _keep_loop_thread(host, whole)
     return recording_window(host)
+
+
+def _without_steps(host: Host, unseen: int) -> Markers | None:
+    """The recording as a whole, where it paused as soon as most steps had begun."""
+    window = recording_window(host)
+    told = f"Nothing was recorded of {marked.counted(unseen)} beyond the begin"
+    return window and replace(
+        window,
+        explanation=f"{told}, so the recording as a whole is accounted for.",
+        reason="the recorder wrote a chunk in each step",
+    )
 
 
 def _are_layers(host: Host, found: Markers) -> bool:

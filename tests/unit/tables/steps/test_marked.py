@@ -77,6 +77,15 @@ def test_a_gap_of_the_recording_is_no_part_of_a_step(gap: tuple[float, float]) -
     assert any("recorder wrote a chunk" in one for one in found.left_out)
 
 
+def test_steps_that_are_recorded_no_further_than_their_begin_are_none() -> None:
+    starts = every(10_000, 8)
+    cuts = [(at + 0.0, at + 6_000) for at in starts]
+    ops = [Event("aten::mm", at + 7_000, 2_000) for at in starts]
+    found = steps_of(recorded(*marks(starts, 9_500), *ops, planes=[gaps(cuts)]))
+    assert found.markers.is_window
+    assert found.markers.reason == "the recorder wrote a chunk in each step"
+
+
 @pytest.mark.parametrize(("at_steps", "kept"), [(True, 22), (False, 18)])
 def test_what_a_loop_does_before_a_gap_counts_if_the_gap_began_at_a_step(
     at_steps: bool, kept: int
