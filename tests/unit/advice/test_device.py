@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 
 from stepscope.advice import RULES
+from stepscope.advice.evidence.copies import host_memory_ops
 from stepscope.advice.evidence.device_time import no_matrix_units
 from stepscope.advice.results import Results
+from stepscope.advice.rules.workers import collective_time
 from stepscope.analysis.overview_page import StepRow
 from stepscope.formats.xspace import decode
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Finding, Table
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import BF16, GIB, GOOD, GOOD_TPU, POD, RING, WAIT, layers, tpu_ops
-from tests.profiles.loops import Kernel, copy_to_device
+from tests.profiles.loops import Collective, Kernel, copy_to_device
 from tests.profiles.model import gpu, host, line, space, stream
 from tests.unit.advice.asking import Asked, ask
 
@@ -41,6 +43,30 @@ def test_offloaded_tensors_are_recognised_in_the_program() -> None:
     assert found.saving_ms == pytest.approx(1.2)
     assert found.saving_high_ms == pytest.approx(2.0)
     assert found.evidence[1].rows == ("copy-done.1",)
+
+
+def test_the_share_of_host_memory_is_of_copies_and_the_longest_are_named() -> None:
+    one = "%{0} = f32[5,8]{{1,0}} copy-done((f32[5,8]{{1,0}}, f32[5,8]{{{1}}}, u32[]) %c)"
+    kernels = [
+        Kernel(one.format(name, layout), us, stats={"hlo_category": "copy-done"})
+        for name, us, layout in (
+            ("a", 600, "1,0:S(5)"),
+            ("b", 1_200, "1,0:S(5)"),
+            ("c", 200, "1,0"),
+        )
+    ]
+    asked = ask(replace(GOOD_TPU, kernels=[*kernels, *tpu_ops()]))
+    share, ops = host_memory_ops(asked.result("hlo_stats"))
+    assert share == pytest.approx(0.9)
+    assert ops == ("b", "a")
+
+
+def test_transfers_are_split_into_what_is_waited_for_and_what_is_hidden() -> None:
+    """Two devices work 1.5 ms; then they send for 0.4 ms, 0.3 of them beside the work."""
+    sends = replace(GOOD, devices=2, collective=Collective(400, overlap_us=300, name=RING))
+    time = collective_time(ask(sends, sends).result("pod_viewer"))
+    assert (time.exposed_ms, time.hidden_ms, time.work_ms) == pytest.approx((0.1, 0.3, 1.5))
+    assert (time.waited_ms, time.per_step) == pytest.approx((0.0, 1.0))
 
 
 def test_copies_within_the_device_are_named() -> None:
