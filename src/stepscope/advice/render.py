@@ -66,14 +66,14 @@ def _shortened(text: str, length: int) -> str:
     return f"{text[: length - 1 - tail]}…{text[-tail:]}"
 
 
-def first_names(names: Iterable[str]) -> str:
-    """Return the first of some names, as many as a sentence holds."""
-    return _LIST.join(islice(names, int(thresholds()["named"])))
+def first_names(names: Iterable[str], most: int | None = None) -> str:
+    """Return the first of some names, as many as a sentence holds or as there is room for."""
+    return _LIST.join(islice(names, int(thresholds()["named"]) if most is None else most))
 
 
-def listed(shares: Iterable[tuple[str, float]]) -> str:
+def listed(shares: Iterable[tuple[str, float]], most: int | None = None) -> str:
     """Return the first names with their shares: "DecodeJpeg 76 %, Cast 20 %"."""
-    return first_names(f"{name} {share_words(share)}" for name, share in shares)
+    return first_names((f"{name} {share_words(share)}" for name, share in shares), most)
 
 
 def brief_place(function: str, file: str, line: int | None) -> str:

@@ -260,7 +260,7 @@ def _largest_shares(part: AccountPart) -> str:
     made = [(one.name, one.share_frac) for one in part.shares if one.role == MADE]
     if len(made) == 1 and _is_the_part(part, made[0][0]):
         return ""
-    fitting = (listed(made[:count]) for count in range(len(made), 0, -1))
+    fitting = (listed(made, count) for count in range(len(made), 0, -1))
     return next((text for text in fitting if len(text) <= thresholds()["line_length"]), "")
 
 
