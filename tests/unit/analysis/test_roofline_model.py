@@ -47,8 +47,8 @@ def test_the_headline_names_the_nearest_limit_and_its_use() -> None:
     # (2 · 64³ + 64²) FLOPs in 40 µs are 13.2 GFLOP/s.
     far = "The program is far from every limit: the nearest is the FLOP rate, of which it uses "
     assert headline(132.096) == far + "10.0 %."
-    near = "The program is limited by the FLOP rate, of which it uses 50.0 %."
-    assert headline(26.4192) == near
+    near = "The program is limited by the FLOP rate, of which it uses 60.0 %."
+    assert headline(22.016) == near
     unknown = roofline_model.roofline_model(on_cpu()).headline
     assert unknown == "The program runs at 13.2 GFLOP/s; the limits of CPU are not known."
 

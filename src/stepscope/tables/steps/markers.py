@@ -106,10 +106,11 @@ def step_markers(host: Host) -> Markers | None:
     for find in () if host.as_window else _finders():
         found = find(host)
         if found is not None and not _are_layers(host, found):
-            whole = _whole(host, _add_cut_batches(host, found))
-            unseen = int((whole.end_ps <= whole.start_ps).sum())
-            if 2 * unseen > len(whole):
-                return _without_steps(host, unseen)
+            marks = _add_cut_batches(host, found)
+            whole = _whole(host, marks)
+            unseen = (whole.end_ps <= whole.start_ps) & (marks.end_ps > marks.start_ps)
+            if 2 * unseen.sum() > len(whole):
+                return _without_steps(host, int(unseen.sum()))
             return _keep_loop_thread(host, whole)
     return recording_window(host)
 
@@ -143,9 +144,9 @@ def has_steps(host: Host) -> bool:
         return False
     if (given := known(step_markers, host)) is not None:
         return not given.is_window
-    if any(find(host) for find in (marked.has_annotated, marked.has_pytorch)):
-        return True
-    if marked.has_device_steps(host):
+    # Where a recorder paused, it may have done so in each step.
+    cheap = (marked.has_annotated, marked.has_pytorch, marked.has_device_steps)
+    if len(recording_gaps(host)[0]) == 0 and any(find(host) for find in cheap):
         return True
     found = step_markers(host)
     return found is not None and not found.is_window
