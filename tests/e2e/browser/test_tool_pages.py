@@ -325,6 +325,7 @@ def test_modules_are_a_picture_and_open_level_by_level(open_page: Opener) -> Non
     tree = page.get_by_role("treegrid", name="Modules")
     rows = tree.locator('[role="row"][aria-level]')
     expect(rows.first).to_contain_text("Net_0")
+    expect(rows).to_have_count(3)
     assert [row.get_attribute("aria-level") for row in rows.all()] == ["1", "2", "3"]
     assert page.locator(".slice").count() == 3
     # Its names come indented, for terminals.
