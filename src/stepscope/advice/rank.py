@@ -190,7 +190,7 @@ def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> boo
         return False
     kind, share = part.measured["kind"], float(part.measured["part_ms"]) / (one.saving_ms or inf)
     if one.rule == _IDLE:
-        # What the host does while devices idle says more than that they do.
+        # The work of the host while devices idle tells more than their idle time.
         return kind in _OF_HOST and share >= thresholds()["half"]
     is_unplaced = one.rule == ONE_BY_ONE and one.place is None
     return is_unplaced and kind in rules[one.rule].parts and share >= thresholds()["same"]

@@ -57,7 +57,7 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         high = high if high is None else min(high, most)
         saving = saving if saving is None else min(saving, most)
     is_little = severity == "low" and finding.confidence < POSSIBLE
-    # What a rule itself hardly believes is not an alarm, nor is what is little and doubtful.
+    # A rule with little confidence raises no alarm, nor does a small and doubtful loss.
     if finding.confidence < thresholds()["quarter"] or is_little:
         severity = "info"
     confidence = finding.confidence

@@ -45,8 +45,8 @@ _FIXED_END_SECONDS: Final = 0.1
 _HEAP_SECONDS: Final = 0.04
 # What recording one event takes from the program, where the recorder does not know better.
 _EVENT_SECONDS: Final = 2e-6
-# So many sessions do not wait for the price to be earned, unless the next one would slow the
-# program by more than half, and by a second: a short program is to have ten whole steps.
+# The first sessions do not wait until the price is earned: a short program is to have ten whole
+# steps. They do wait if the next one would slow it by more than half, and by a second.
 _GRACE_SESSIONS, _GRACE_PRICE, _GRACE_SECONDS = 4, 1.5, 1.0
 _SHORTEST_REST_SECONDS, _LONGEST_REST_SECONDS = 0.3, 60.0
 # Half of the file is for this time, half of the rest for as much again.

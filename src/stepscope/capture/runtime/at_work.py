@@ -5,20 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-_running = 0
+# One for each that does: appending to a list and taking from it are safe from any thread.
+_running: list[None] = []
 
 
 @contextlib.contextmanager
 def at_work() -> Iterator[None]:
     """Within it, a session begins or ends; on a recording's own thread."""
-    global _running
-    _running += 1
+    _running.append(None)
     try:
         yield
     finally:
-        _running -= 1
+        _running.pop()
 
 
 def is_at_work() -> bool:
     """Whether any does; from any thread."""
-    return _running > 0
+    return bool(_running)
