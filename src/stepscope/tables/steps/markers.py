@@ -118,7 +118,7 @@ def step_markers(host: Host) -> Markers | None:
 def _without_steps(host: Host, unseen: int) -> Markers | None:
     """The recording as a whole, where it paused as soon as most steps had begun."""
     window = recording_window(host)
-    told = f"Nothing was recorded of {marked.counted(unseen)} beyond the begin"
+    told = f"Of {marked.counted(unseen)} only the begin was recorded"
     return window and replace(
         window,
         explanation=f"{told}, so the recording as a whole is accounted for.",
