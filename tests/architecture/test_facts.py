@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from stepscope.advice.catalogue import causes
 from tests.architecture.tree import ROOT
 
 TABLES: Final = ROOT / "src/stepscope/tables"
@@ -138,11 +139,29 @@ def test_advice_and_verdicts_parse_no_text_of_ours(room: Path) -> None:
     )
 
 
-def test_limits_have_a_unit_and_a_reason_each() -> None:
+def test_thresholds_are_few_and_used_and_have_a_reason_each() -> None:
     text = (TABLES / "core/thresholds.py").read_text("utf-8")
     lines = [line for line in text.splitlines() if ": Final = " in line]
     assert 0 < len(lines) <= 60
     assert [line for line in lines if "  # " not in line] == []
+    rooms = (TABLES, ADVICE, VERDICTS)
+    sources = "\n".join(
+        path.read_text("utf-8")
+        for room in rooms
+        for path in room.rglob("*")
+        if path.suffix in (".py", ".toml") and path.name != "thresholds.py"
+    )
+    names = [line.partition(":")[0] for line in lines]
+    assert [name for name in names if not re.search(rf"\b{name}\b", sources)] == []
+
+
+def test_conditions_of_the_catalogue_have_no_limits_of_their_own() -> None:
+    found = {
+        number
+        for cause in causes().values()
+        for number in re.findall(r"[<>=]=? *([\d.]+)", cause.when)
+    }
+    assert found <= {"0", "1", "2"}
 
 
 def test_a_breach_is_noticed() -> None:

@@ -1,6 +1,6 @@
 """Conditions of causes: comparisons of facts with thresholds, joined by and, or, not.
 
-A fact that is absent makes its comparison false. ``t.name`` is a threshold.
+A fact that is absent makes its comparison false. A name in capitals is a threshold.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from stepscope.advice.catalogue import thresholds
+from stepscope.advice.catalogue import threshold
 
 Values = Mapping[str, float | str | None]
 
@@ -62,9 +62,7 @@ def _value(node: ast.expr, facts: Values) -> float | str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float, str)):
         return node.value
     if isinstance(node, ast.Name):
-        return facts.get(node.id)
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return thresholds()[node.attr]
+        return threshold(node.id) if node.id.isupper() else facts.get(node.id)
     raise ValueError(f"conditions cannot have {ast.unparse(node)!r}")
 
 
@@ -78,6 +76,6 @@ def _failure(node: ast.expr, facts: Values) -> tuple[str, str]:
         return _failure(node.operand, facts)
     if isinstance(node, ast.Compare):
         limit = node.comparators[0]
-        at = limit.attr if isinstance(limit, ast.Attribute) else ""
+        at = limit.id if isinstance(limit, ast.Name) and limit.id.isupper() else ""
         return (node.left.id if isinstance(node.left, ast.Name) else "", at)
     return (node.id if isinstance(node, ast.Name) else "", "")

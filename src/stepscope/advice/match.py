@@ -9,13 +9,14 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast, overload
 
-from stepscope.advice.catalogue import RuleEntry, causes, effects, entries, thresholds
+from stepscope.advice.catalogue import RuleEntry, causes, effects, entries, threshold
 from stepscope.advice.conditions import first_failure
 from stepscope.advice.render import below, not_met, silent, unknown
 from stepscope.advice.results import Results
 from stepscope.advice.signals import PROVIDERS, Facts
 from stepscope.registry import Answer, Rule, RuleFacts, Silence, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
+from stepscope.tables.core.thresholds import ACT_FRAC
 
 if TYPE_CHECKING:
     from stepscope.tables.recording.evidence import Evidence
@@ -45,15 +46,16 @@ class Case(Results):
         elif rule.steps:
             self.step_ms = getattr(results, rule.steps).step_time_ms
 
-    def below(self, cost_ms: float, limit: str = "") -> Silence:
-        """Return that a cost is too small a share of the step: of a threshold, or of the rule's."""
-        return below(cost_ms, self.step_ms, thresholds()[limit or self.rule.least])
+    def below(self, cost_ms: float, least_frac: float | None = None) -> Silence:
+        """Return that a cost is too small a share of the step; None: the rule's least."""
+        least = threshold(self.rule.least) if least_frac is None else least_frac
+        return below(cost_ms, self.step_ms, least)
 
     def judged(self, answer: Answer) -> Answer:
         """Return the answer, or that what it found costs less than the rule's least."""
         if not isinstance(answer, Finding) or not self.rule.least:
             return answer
-        measured, least = answer.measured, thresholds()[self.rule.least]
+        measured, least = answer.measured, threshold(self.rule.least)
         cost, step = (float(measured.get(name, 0.0)) for name in ("cost_ms", "step_time_ms"))
         is_costly = "cost_ms" not in measured or cost >= least * step
         return answer if is_costly else below(cost, step, least)
@@ -103,7 +105,7 @@ class Case(Results):
             grave = severity
         elif entry.severity == "overhead" and cost is not None:
             # A cost without a measurable saving is no alarm.
-            worth = saving_ms is None or saving_ms >= thresholds()["act"] * step
+            worth = saving_ms is None or saving_ms >= ACT_FRAC * step
             grave = severity_of(cost, step) if worth else "info"
         known = {**more, **facts}
         measured = {name: value for name, value in known.items() if value is not None}

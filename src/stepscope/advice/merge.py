@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from stepscope.advice.catalogue import causes, thresholds
+from stepscope.advice.catalogue import causes
 from stepscope.registry import RuleFacts
 from stepscope.result import Finding, Ref
+from stepscope.tables.core.thresholds import HALF_FRAC, LITTLE_FRAC, UNDER_HALF_FRAC
 
 _INPUT = "input"
 # What tells that a wait is not the fault of what is waited for takes the place of what says it is.
@@ -75,17 +76,17 @@ def _explains_part(one: Finding, part: Finding, rules: Mapping[str, RuleFacts]) 
     if facts is None:
         return False
     if _is_input(part) and _INPUT in facts.parts:  # one of several, of which the first has a place
-        return (one.saving_high_ms or 0.0) >= thresholds()["same"] * time
+        return (one.saving_high_ms or 0.0) >= UNDER_HALF_FRAC * time
     if one.cause == _WAITS:  # one wait, for the device and the host
-        return kind == "wait" and (one.saving_ms or 0.0) >= thresholds()["same"] * time
+        return kind == "wait" and (one.saving_ms or 0.0) >= UNDER_HALF_FRAC * time
     if kind not in facts.parts or not _is_at(one, part):
         return False
     if one.rule == ONE_BY_ONE:
         is_located = kind == _DISPATCH or is_the_program(part)
-        return is_located and time >= thresholds()["same"] * (one.saving_ms or 0.0)
+        return is_located and time >= UNDER_HALF_FRAC * (one.saving_ms or 0.0)
     if kind == "op" and not _names_op(one, part):
         return False
-    return (one.saving_high_ms or 0.0) >= thresholds()["same"] * time
+    return (one.saving_high_ms or 0.0) >= UNDER_HALF_FRAC * time
 
 
 def _is_at(one: Finding, part: Finding) -> bool:
@@ -97,7 +98,7 @@ def _is_at(one: Finding, part: Finding) -> bool:
 
 
 def _is_input(part: Finding) -> bool:
-    return float(part.measured.get("input_frac") or 0.0) >= thresholds()["half"]
+    return float(part.measured.get("input_frac") or 0.0) >= HALF_FRAC
 
 
 def _names_op(one: Finding, part: Finding) -> bool:
@@ -110,7 +111,7 @@ def _with_place(one: Finding, part: Finding) -> Finding:
     """A rule's finding about a part that the account locates."""
     # A rule that accounts for more than the part, such as the gaps around it, says more.
     time = float(part.measured["part_ms"])
-    says_more = (one.saving_ms or 0.0) > (1 + thresholds()["noise"]) * time
+    says_more = (one.saving_ms or 0.0) > (1 + LITTLE_FRAC) * time
     if one.rule == ONE_BY_ONE and not says_more and not is_the_program(part):
         whole = replace(part, evidence=both(part.evidence, one.evidence))
         if one.severity == "info":
@@ -129,7 +130,7 @@ def of_loop(one: Finding, part: Finding) -> bool:
         return False
     time, cost = float(part.measured["part_ms"]), one.saving_ms or 0.0
     is_loop = part.measured["kind"] == "eager" and not is_the_program(part)
-    return is_loop and one.place is None and time >= thresholds()["half"] * cost > 0
+    return is_loop and one.place is None and time >= HALF_FRAC * cost > 0
 
 
 def with_loop(one: Finding, part: Finding) -> Finding:

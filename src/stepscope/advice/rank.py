@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import takewhile
 from math import inf
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.merge import ONE_BY_ONE, is_part
 from stepscope.advice.render import ONLY_SYMPTOM
 from stepscope.advice.step_time import StepTime
 from stepscope.registry import POSSIBLE, SEVERITIES, RuleFacts
 from stepscope.result import Finding
+from stepscope.tables.core.thresholds import HALF_FRAC, LARGE_FRAC, UNDER_HALF_FRAC
 
 _IDLE = "idle-device"
 _OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
@@ -43,7 +43,7 @@ def ordered(
         """
         between = (other for other in range(at + 1, cause) if other not in explaining[at])
         most, cost = ranked[cause].saving_high_ms, ranked[at].saving_ms
-        is_most = most is None or cost is None or most >= thresholds()["half"] * cost
+        is_most = most is None or cost is None or most >= HALF_FRAC * cost
         return is_most or visited.issuperset(between)
 
     def place(at: int) -> None:
@@ -144,7 +144,7 @@ def _of_causes(one: Finding, causes: Sequence[Finding]) -> Finding:
     if one.saving_ms is None or len(known) < len(causes):
         return replace(one, explained_by=_rules_of(causes))
     most_ms = sum(cause.saving_high_ms or 0.0 for cause in known)
-    if not known or most_ms < thresholds()["half"] * one.saving_ms:
+    if not known or most_ms < HALF_FRAC * one.saving_ms:
         return one
     largest = max(known, key=lambda cause: cause.saving_ms or 0.0)
     return replace(
@@ -178,10 +178,10 @@ def _explains(cause: Finding, symptom: Finding) -> bool:
     A wait of 0.2 ms does not explain launches of 2 ms, although it may be one of their causes. A
     doubtful cause may still come before a symptom that is believed no more than itself.
     """
-    if cause.severity == "info" or cause.confidence < min(thresholds()["same"], symptom.confidence):
+    if cause.severity == "info" or cause.confidence < min(UNDER_HALF_FRAC, symptom.confidence):
         return False
     most, cost = cause.saving_high_ms, symptom.saving_ms
-    return most is None or cost is None or most >= thresholds()["quarter"] * cost
+    return most is None or cost is None or most >= LARGE_FRAC * cost
 
 
 def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> bool:
@@ -191,9 +191,9 @@ def _locates(part: Finding, one: Finding, rules: Mapping[str, RuleFacts]) -> boo
     kind, share = part.measured["kind"], float(part.measured["part_ms"]) / (one.saving_ms or inf)
     if one.rule == _IDLE:
         # The work of the host while devices idle tells more than their idle time.
-        return kind in _OF_HOST and share >= thresholds()["half"]
+        return kind in _OF_HOST and share >= HALF_FRAC
     is_unplaced = one.rule == ONE_BY_ONE and one.place is None
-    return is_unplaced and kind in rules[one.rule].parts and share >= thresholds()["same"]
+    return is_unplaced and kind in rules[one.rule].parts and share >= UNDER_HALF_FRAC
 
 
 def _concerns(cause: RuleFacts | None, symptom: Finding) -> bool:

@@ -10,13 +10,14 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from stepscope.advice.catalogue import CauseEntry, causes, entries, texts, thresholds
+from stepscope.advice.catalogue import CauseEntry, causes, entries, texts, threshold
 from stepscope.advice.results import Results
 from stepscope.advice.step_time import StepTime
 from stepscope.field_names import label_of, suffix_of
 from stepscope.quantities import roughly, share_words, size_words, time_words, written_out
 from stepscope.registry import ChangeClass, Silence, Unknown
 from stepscope.result import Finding, Place, Ref, Result, columns_of, tables_of
+from stepscope.tables.core.thresholds import FEW, LITTLE_FRAC, NAME_CHARS, NEARLY_ALL_FRAC
 from stepscope.verdicts.sentences import chosen, key_of
 
 if TYPE_CHECKING:
@@ -45,9 +46,8 @@ def worded(name: str, value: Value) -> str:
         items = value.replace(".<locals>", "").split(_LIST)
         if any(" " in item for item in items):
             return _LIST.join(items)
-        count, length = (int(thresholds()[name]) for name in ("named", "name_length"))
-        shown = _LIST.join(_shortened(item, length) for item in items[:count])
-        return shown + (" …" if len(items) > count else "")
+        shown = _LIST.join(_shortened(item, NAME_CHARS) for item in items[:FEW])
+        return shown + (" …" if len(items) > FEW else "")
     if name.endswith("_ms"):
         return time_words(value)
     if name.endswith("_us"):
@@ -68,7 +68,7 @@ def _shortened(text: str, length: int) -> str:
 
 def first_names(names: Iterable[str], most: int | None = None) -> str:
     """Return the first of some names, as many as a sentence holds or as there is room for."""
-    return _LIST.join(islice(names, int(thresholds()["named"]) if most is None else most))
+    return _LIST.join(islice(names, FEW if most is None else most))
 
 
 def listed(shares: Iterable[tuple[str, float]], most: int | None = None) -> str:
@@ -121,7 +121,7 @@ def not_met(failure: tuple[str, str], facts: Mapping[str, Value]) -> Silence:
     """Return the comparison of a condition that failed."""
     name, limit = failure
     label = texts("label").get(name) or label_of(name)
-    at = None if not limit else thresholds()[limit]
+    at = None if not limit else threshold(limit)
     value = facts.get(name)
     unit = name if not limit or not isinstance(value, str) else ""
     return silent(
@@ -326,7 +326,7 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
     least, most = finding.saving_low_ms, finding.saving_high_ms
     low = finding.saving_ms if least is None else min(finding.saving_ms, least)
     high = finding.saving_ms if most is None else max(finding.saving_ms, most)
-    if whole_ms and high < thresholds()["noise"] * whole_ms:
+    if whole_ms and high < LITTLE_FRAC * whole_ms:
         return label["nothing"]
     # Neighbours that may go with a part are no promise: a reader would take them for its own time.
     cost_ms = _cost_ms(finding) if "part_ms" in finding.measured else None
@@ -334,9 +334,7 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
     is_open = high > part_ms
     if is_open and finding.severity == "info":  # nor is its least, where no change is known
         low = high = part_ms
-    is_one = low >= thresholds()["nearly"] * high or (
-        whole_ms and low < thresholds()["noise"] * whole_ms
-    )
+    is_one = low >= NEARLY_ALL_FRAC * high or (whole_ms and low < LITTLE_FRAC * whole_ms)
     if is_one:
         low = high = min(high, max(low, part_ms))
     elif is_open:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import causes, thresholds
+from stepscope.advice.catalogue import causes
 from stepscope.advice.render import phrase
 from stepscope.advice.results import Results
 from stepscope.advice.step_time import StepTime
@@ -32,6 +32,13 @@ from stepscope.registry import (
     severity_of,
 )
 from stepscope.result import Finding, Result
+from stepscope.tables.core.thresholds import (
+    HALF_FRAC,
+    LARGE_FRAC,
+    MOST_FRAC,
+    SOME_FRAC,
+    WIDE_FRAC,
+)
 
 if TYPE_CHECKING:
     from stepscope.analysis.step_account import AccountPart, StepAccount
@@ -58,7 +65,7 @@ def bounded(finding: Finding, rule: RuleFacts, time: StepTime) -> Finding:
         saving = saving if saving is None else min(saving, most)
     is_little = severity == "low" and finding.confidence < POSSIBLE
     # A rule with little confidence raises no alarm, nor does a small and doubtful loss.
-    if finding.confidence < thresholds()["quarter"] or is_little:
+    if finding.confidence < LARGE_FRAC or is_little:
         severity = "info"
     confidence = finding.confidence
     if time.is_one and saving is not None:
@@ -105,13 +112,13 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     if low is not None:
         low = min(low, saving)
     elif rule.change is None:
-        low = thresholds()["half"] * saving
+        low = HALF_FRAC * saving
     else:
         low = min(rule.change.least, 1.0) * saving
         low += rule.change.gains * (high - low)
     if account is not None and "input" in rule.parts and account.recording_ms > 0:
         # A range as wide as one may be still says more than none.
-        widest = min(low, high - thresholds()["widest"] * account.step_time_ms)
+        widest = min(low, high - WIDE_FRAC * account.step_time_ms)
         low = max(_without_recorder(low, account), widest)
     severity = finding.severity
     if account is not None and account.step_time_ms > 0:
@@ -127,7 +134,7 @@ def ranged(finding: Finding, rule: Rule, results: Mapping[str, Result]) -> Findi
     # Damaged times leave steps without a length.
     step = nan if account is None or account.step_time_ms <= 0 else account.step_time_ms
     # A wider range tells nobody whether to begin.
-    if not high - low > thresholds()["widest"] * step:
+    if not high - low > WIDE_FRAC * step:
         return complete
     cause = causes().get(finding.cause)
     if cause is not None and cause.severity == "large":
@@ -193,7 +200,7 @@ def _of_its_function(account: StepAccount, part: AccountPart) -> float:
         or (is_code and _calls(part, one.caller))
     )
     # A function with nearly all of the step is its loop, which cannot be left out.
-    return whole if whole < (1 - thresholds()["some"]) * account.step_time_ms else 0.0
+    return whole if whole < (1 - SOME_FRAC) * account.step_time_ms else 0.0
 
 
 def _calls(part: AccountPart, caller: str) -> bool:
@@ -217,7 +224,7 @@ def upper_bound_ms(account: StepAccount, part: AccountPart, most_ms: float) -> f
 def error_frac(account: StepAccount) -> float:
     """The standard error of the mean step, as a share of it; of a single one it is not known."""
     error = account.step_error_ms / account.step_time_ms
-    return thresholds()["quarter"] if isnan(error) else error
+    return LARGE_FRAC if isnan(error) else error
 
 
 def without_saving(finding: Finding, why: str) -> Finding:
@@ -241,14 +248,14 @@ def without_saving(finding: Finding, why: str) -> Finding:
 
 def is_hidden(part: AccountPart) -> bool:
     """Whether much of it runs beside what the step would wait for without it."""
-    return not part.alone_ms >= thresholds()["most"] * part.time_ms
+    return not part.alone_ms >= MOST_FRAC * part.time_ms
 
 
 def played(part: AccountPart) -> tuple[float, float, float]:
     """Return its saving alone, in a typical step and at most; small parts were not played again."""
     if not part.alone_ms >= 0:
         return part.time_ms, part.time_ms, part.time_ms
-    is_typical = part.typical_ms > 0 and not part.number("steps_frac") < thresholds()["half"]
+    is_typical = part.typical_ms > 0 and not part.number("steps_frac") < HALF_FRAC
     return part.alone_ms, part.typical_ms if is_typical else part.alone_ms, part.most_ms
 
 
@@ -272,5 +279,5 @@ def widened(account: StepAccount, kinds: Collection[str], high_ms: float, beside
     step = account.step_time_ms
     if nearest.kind == "input" and most < step:
         # Threads that make batches take cores and memory bandwidth from the rest of the step.
-        most += thresholds()["quarter"] * most / step * (step - most)
+        most += LARGE_FRAC * most / step * (step - most)
     return min(upper_bound_ms(account, nearest, most), step)

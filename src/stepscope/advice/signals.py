@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.render import below, listed, unknown
 from stepscope.advice.results import Results
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Place, Ref
+from stepscope.tables.core.thresholds import (
+    CALLS_PER_BATCH,
+    CHEAP_CALL_US,
+    FEW,
+    HALF_FRAC,
+    PART_FRAC,
+    SOME_FRAC,
+)
 
 if TYPE_CHECKING:
     from stepscope.analysis.tf_data_bottleneck_analysis import (
@@ -51,8 +58,8 @@ def tf_data(results: Results) -> Facts | Silence | Unknown:
     if not step > 0:
         return unknown("no_steps")
     wait = overview.breakdown_ms["input"]
-    if wait < thresholds()["input"] * step:
-        return below(wait, step, thresholds()["input"])
+    if wait < SOME_FRAC * step:
+        return below(wait, step, SOME_FRAC)
     stage = found.bottleneck
     if stage is None:
         return unknown("no_stage")
@@ -63,8 +70,7 @@ def tf_data(results: Results) -> Facts | Silence | Unknown:
         f"gain_{one.knob}_ms": nan if one.gain_frac is None else min(one.gain_frac * step, wait)
         for one in found.knobs
     }
-    limit = thresholds()
-    overhead_us = limit["cheap_call_us"] * (1 if stage.overhead_frac is not None else 5)
+    overhead_us = CHEAP_CALL_US * (1 if stage.overhead_frac is not None else 5)
     values: dict[str, float | str | None] = {
         "iterator": stage.long_name,
         "leaf": leaf,
@@ -89,7 +95,7 @@ def tf_data(results: Results) -> Facts | Silence | Unknown:
         "is_interleaved": float(_INTERLEAVES in stage.long_name),
         "makes_cheap_calls": float(
             stage.kind == "map"
-            and stage.elements >= limit["many_calls"]
+            and stage.elements >= CALLS_PER_BATCH
             and stage.element_us <= overhead_us
         ),
         "batch_made_frac": _making_ms(found) / step,
@@ -114,10 +120,10 @@ def main_ops(found: TfDataBottleneckAnalysis) -> tuple[tuple[str, float], ...]:
         if one.host == stage.host and not one.type.endswith("Dataset"):
             times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
     whole = sum(times.values())
-    longest = sorted(times, key=lambda name: -times[name])[: int(thresholds()["named"])]
-    part = thresholds()["part"]
+    longest = sorted(times, key=lambda name: -times[name])[:FEW]
+    part = PART_FRAC
     shown = tuple((op, times[op] / whole) for op in longest if times[op] >= part * whole > 0)
-    return shown if sum(share for _op, share in shown) >= thresholds()["half"] else ()
+    return shown if sum(share for _op, share in shown) >= HALF_FRAC else ()
 
 
 def _making_ms(found: TfDataBottleneckAnalysis) -> float:

@@ -59,10 +59,10 @@ descriptor deserialize dest destination destroy destruction det detach detail de
 deterministic dev device devices devicescan df dfma dgrad diag diagflat diagnostic diagonal dict
 die diff difference differentiable differs diffusers digamma digits dilate dilated dilation dim
 dimension dimensions dims direct directed direction dirichlet disable disk dispatch dispatcher
-dispatches display dist distance distorted distribute distributed distribution div divide divmod
-dk dlpack dma dnn document does domain donation done dot double down dq draw driver droop drooped
-dropout dropped ds dsplit dst dstack dto dtoh dtype dtypes dual dummy dump duplicate duration
-durations dv dyn dynamic dynamo dz each eager earray ed edge edges edit ee eff effects efficient
+display dist distance distorted distribute distributed distribution div divide divmod dk dlpack
+dma dnn document does domain donation done dot double down dq draw driver droop drooped dropout
+dropped ds dsplit dst dstack dto dtoh dtype dtypes dual dummy dump duplicate duration durations dv
+dyn dynamic dynamo dz each eager earray ed edge edges edit ee eff effects efficient
 efficientzerotensor eig eigen eigenmetakernel eigh eigvals eigvalsh ein einsum einsumfunc element
 elements elementwise elemt else elu emb embed embedding embs empty emset enable enabled encode
 encoder end ended ends endswith engine enqueue ensemble ensure enter entire entr entries entropy
@@ -131,9 +131,9 @@ mulhi multi multiarray multiblock multigammaln multihead multilabel multimem mul
 multiply multiprocessing multiprocessor multiprocessors multivariate must mutable mutex mv
 mvlgamma mxfp mxu na nadam name named names namespace naming nan nanargmax nanargmin nanfunctions
 nanmean nanmedian nanosecond nanoseconds nanquantile nansum narrow native nccl ncf nchw nchwto nd
-ndimage ndjson ndtr ndtri ne nearest nearly need needed neg negate negative neighbor neighbors
-neither nelems neon nest nested net network never new newdocs next nextafter nhwc nhwckrsc nhwcto
-nibabel nic nll nms nn nnpack nnt nnx nnz no nocast node noise non none nonzero nor norm normal
+ndimage ndjson ndtr ndtri ne nearest need needed neg negate negative neighbor neighbors neither
+nelems neon nest nested net network never new newdocs next nextafter nhwc nhwckrsc nhwcto nibabel
+nic nll nms nn nnpack nnt nnx nnz no nocast node noise non none nonzero nor norm normal
 normalization normalize not note nothing np npy npyio npz nr ns nsight nsys nt nth ntn nuclear
 null num numa number numbers numel numeric numerical numerics numerictypes numpy nv nvfp nvidia
 nvjet nvl nvprof nvshmem nvtx obj object objects obs occ occupancy occurrences oci oct odeint of
@@ -185,14 +185,14 @@ setdefault setlimit setops sets setting setxor sgd sgemm sgn sgpr sh shallow sha
 sharded sharding shardings share shared sheet shift shifted shm shmem short shot should shown
 shrink shuffle shutdown side sided sig sigmoid sign signbit signed significant silu simd simds
 similarity simt sin sinc sine single sinh sink site size sizes skew skip skipped sklearn sleep sli
-slice sliced slices slicing sliding slinky slogdet slope slow slowed slower slowest sm small smart
-smem smisc smm smooth sms sn snapshot so sobol socket soft softmax softplus softshrink softsign
-solve solver some something sort sorted sorting soundfile source sourcemap space spans sparse
-spatial spdiags spec special spectrogram speedscope spence sph spherical splash split splitk
-splitkreduce splitlines splits sprop spsolve sq sqlite sqrt sqrtm square squared squaring squeeze
-sram src ss sse ssl sspaddmm stable stack stacks stage stages stall standard standardize start
-starts startswith stat state stateful stateless states static statistics stats status std stdin
-step steplog stepped steps stepscope stf stft stitch stochastic stop stopped storage stores str
+slice sliced slices slicing sliding slinky slogdet slope slow slower slowest sm small smart smem
+smisc smm smooth sms sn snapshot so sobol socket soft softmax softplus softshrink softsign solve
+solver some something sort sorted sorting soundfile source sourcemap space spans sparse spatial
+spdiags spec special spectrogram speedscope spence sph spherical splash split splitk splitkreduce
+splitlines splits sprop spsolve sq sqlite sqrt sqrtm square squared squaring squeeze sram src ss
+sse ssl sspaddmm stable stack stacks stage stages stall standard standardize start starts
+startswith stat state stateful stateless states static statistics stats status std stdin step
+steplog stepped steps stepscope stf stft stitch stochastic stop stopped storage stores str
 strategy stream streamk strict stride stridebatch strided strides string strings strip strong
 structure structured stub sub subcmul subdtype subprocess subscribe substr substring
 subtensoropwith subtract such sum summaries summary summed sumprod sunk suppression surrogatepass

@@ -16,7 +16,7 @@ from enum import Enum
 from math import nan
 
 from stepscope.quantities import share_words
-from stepscope.tables.core.thresholds import MOST_FRAC, SLICES, TWO_THIRDS_FRAC
+from stepscope.tables.core.thresholds import CALLS_PER_BATCH, MOST_FRAC, TWO_THIRDS_FRAC
 
 _VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")
 # What a person sees of a bottleneck: fields of ``Stage``.
@@ -208,7 +208,7 @@ def _of_any(stage: Stage) -> Iterator[Change]:
             f"It keeps {share_words(stage.kept_frac)} of what is made now, if what it asks is "
             "known before: a label, a name, a length.",
         )
-    if stage.datasets >= SLICES:
+    if stage.datasets >= CALLS_PER_BATCH:
         is_below = stage.maker.startswith(f"{stage.long_name}::")
         # Its own functions say nothing of what hands it its elements.
         known = None if is_below else stage.overhead_frac

@@ -1,4 +1,4 @@
-"""The causes that advice knows: conditions, texts, fixes, effects and thresholds, as TOML.
+"""The causes that advice knows: conditions, texts, fixes and effects, as TOML.
 
 A table of a subject's file is a cause. One that names no ``rule`` is a rule of its own, with what
 it reads and where it stands among the others. ``{name}`` in a text is a fact of that name, printed
@@ -20,6 +20,7 @@ else:
     import tomli as tomllib
 
 from stepscope.registry import ChangeClass, RuleFacts
+from stepscope.tables.core import thresholds
 
 #: Files of causes, each named after what its causes are about, in the order of checked rules.
 SUBJECTS: Final = ("recording", "start", "input", "host", "device", "memory", "workers", "step")
@@ -43,7 +44,7 @@ class CauseEntry:
         also: Other changes, most useful first.
         wrong: When not to believe it.
         severity: "overhead" is judged by the loss. "large" is overhead whose cause is open: it is
-            high from ``t.alarm`` of the step on. "open" may be overhead or needed: it never
+            high from ``ALARM_FRAC`` of the step on. "open" may be overhead or needed: it never
             alarms, and where much of it is found the step is not said to be fine. "work" and "info"
             do neither.
         facts: The provider of its facts (``signals``), where a condition is enough.
@@ -163,14 +164,13 @@ def _entry(id_: str, table: Mapping[str, Any]) -> RuleEntry:
         steps=table.get(
             "steps", next((one for one in _STEPS if one in table.get("needs", ())), "")
         ),
-        least=table.get("least", "act"),
+        least=table.get("least", "ACT_FRAC"),
     )
 
 
-@cache
-def thresholds() -> Mapping[str, float]:
-    """Return the thresholds by name."""
-    return {name: float(table["value"]) for name, table in _read("thresholds").items()}
+def threshold(name: str) -> float:
+    """Return a threshold by its name."""
+    return float(getattr(thresholds, name))
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from stepscope.advice.catalogue import thresholds
+from stepscope.tables.core.thresholds import HALF_FRAC
 
 if TYPE_CHECKING:
     from stepscope.analysis.device_idle import DeviceIdle
@@ -24,7 +24,7 @@ def comes_from(idle: DeviceIdle | None) -> str:
             memory = row.host_memory if row.host_memory in times else ""
             times[memory] += row.time_ms
     most = max(times, key=lambda memory: times[memory])
-    return most if times[most] >= thresholds()["half"] * sum(times.values()) > 0 else ""
+    return most if times[most] >= HALF_FRAC * sum(times.values()) > 0 else ""
 
 
 def host_memory_ops(hlo: HloStats | None) -> tuple[float, tuple[str, ...]]:

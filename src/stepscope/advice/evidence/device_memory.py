@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.render import phrase
+from stepscope.tables.core.thresholds import NEARLY_ALL_FRAC
 
 if TYPE_CHECKING:
     from stepscope.analysis.memory_profile import MemoryProfile
@@ -57,9 +57,7 @@ def device_memories(profile: MemoryProfile) -> list[DeviceMemory]:
         if no_limit or not one.capacity_bytes or one.peak_bytes is None:
             continue
         peak = max(one.peak_bytes, one.lifetime_peak_bytes or 0)
-        held = (
-            list(one.breakdown.records()) if one.peak_bytes >= thresholds()["nearly"] * peak else []
-        )
+        held = list(one.breakdown.records()) if one.peak_bytes >= NEARLY_ALL_FRAC * peak else []
         held.sort(key=lambda row: -row.allocation_bytes)
         found.append(
             DeviceMemory(

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.render import silent, unknown
 from stepscope.advice.results import Results
 from stepscope.analysis.device_idle import LABELS
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Ref
+from stepscope.tables.core.thresholds import HALF_FRAC, LITTLE_FRAC, NAME_CHARS, SLOWED
 from stepscope.tables.device.kernel_names import computes_in_64_bits, multiplies_no_matrices
 from stepscope.tables.device.short_names import short_name
 from stepscope.verdicts.sentences import key_of
@@ -134,7 +134,7 @@ def factors_matrices(kernels: KernelStats) -> bool:
     for row in kernels.kernels.records():
         time_us[row.name] += row.total_duration_us
     own = sum(time for name, time in time_us.items() if _FACTORS.search(name))
-    return own > thresholds()["noise"] * sum(time_us.values())
+    return own > LITTLE_FRAC * sum(time_us.values())
 
 
 def kernels_per_step(kernels: KernelStats, overview: OverviewPage) -> float:
@@ -167,19 +167,16 @@ def launch_calls(idle: DeviceIdle) -> tuple[float, float]:
 
 def kernel_name(name: str) -> str:
     """A kernel's name as a sentence can hold it: as people call it, cut where that is long."""
-    short, length = short_name(name), int(thresholds()["name_length"])
+    short, length = short_name(name), NAME_CHARS
     return short if len(short) <= length else short[: length - 1] + "…"
 
 
 def may_be_the_recorders(results: Results, overview: OverviewPage) -> bool:
     """Whether devices that wait for the host may do so only because its launchers are recorded."""
     step, compute = overview.steps.time_ms.mean, compute_ms(overview)
-    if (
-        key_of(overview.environment.framework) == "pytorch"
-        and thresholds()["slowed"] * compute >= step
-    ):
+    if key_of(overview.environment.framework) == "pytorch" and SLOWED * compute >= step:
         return True
     found = results.optional.compiled_regions
-    if found is None or not thresholds()["slowed"] * compute >= step:
+    if found is None or not SLOWED * compute >= step:
         return False
-    return bool(sum(one.device_frac for one in found.regions.records()) >= thresholds()["half"])
+    return bool(sum(one.device_frac for one in found.regions.records()) >= HALF_FRAC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import thresholds
+from stepscope.tables.core.thresholds import DOZENS, MANY
 from stepscope.tables.steps.calls import is_single_op
 
 if TYPE_CHECKING:
@@ -29,4 +29,4 @@ def dispatch_threshold(host: HostActivity) -> int:
     calls = list(host.calls.records())
     single = sum(one.calls for one in calls if is_op(one.function))
     is_of_programs = 2 * single > sum(one.calls for one in calls)
-    return round(thresholds()["programs" if is_of_programs else "dispatches"])
+    return MANY if is_of_programs else DOZENS

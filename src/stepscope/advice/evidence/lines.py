@@ -1,4 +1,4 @@
-"""The line of the program from which most of a kind of the step's time is called."""
+"""Lines of the program that a part of the step, or most of a kind of its time, comes from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stepscope.result import Place
 
 if TYPE_CHECKING:
-    from stepscope.analysis.step_account import OwnerRow, StepAccount
+    from stepscope.analysis.step_account import AccountPart, OwnerRow, StepAccount
 
 
 def place_of(account: StepAccount | None, kind: str) -> Place | None:
@@ -21,6 +21,21 @@ def place_of_op(account: StepAccount | None, op: str) -> Place | None:
     """Return where most of an op's time is called from; the op alone if that is unknown."""
     place = _most(account, lambda one: one.name == op)
     return Place(op=op) if place is None else replace(place, op=op)
+
+
+def place_of_part(part: AccountPart) -> Place:
+    """Return where a part of the step is called from, and the call or op that it is."""
+    is_op = part.kind in ("op", "eager", "function", "layer")
+    is_call = part.text("first_kind") in ("library", "framework") and not is_op
+    return Place(
+        function=part.function,
+        file=part.file,
+        line=part.line or 0,
+        caller=part.caller,
+        call=part.text("first") if is_call else "",
+        op=part.op if is_op else "",
+        family=part.name if part.kind == "op" else "",
+    )
 
 
 def _most(account: StepAccount | None, wanted: Callable[[OwnerRow], bool]) -> Place | None:

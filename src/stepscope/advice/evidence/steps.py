@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.render import unknown
 from stepscope.columns import median
 from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
 from stepscope.result import Ref
 from stepscope.schema import names
+from stepscope.tables.core.thresholds import HALF_FRAC, MANY
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
@@ -92,10 +92,10 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
     timed = np.asarray(table["kept"], dtype=np.bool_) | np.asarray(table["is_outlier"], np.bool_)
     rows = np.flatnonzero(timed)
     time = np.asarray(table["step_time_ms"], dtype=np.float64)[rows]
-    if len(time) < thresholds()["steps"]:
+    if len(time) < MANY:
         return unknown("few_steps", count=len(time))
     typical = median(time)
-    is_long = time > thresholds()["long_step"] * typical
+    is_long = time > 2 * typical
     slowest = int(rows[time.argmax()])
     return LongSteps(
         rows=rows,
@@ -110,10 +110,7 @@ def long_steps(overview: OverviewPage) -> LongSteps | Unknown:
 
 def is_the_recorders(account: StepAccount | None) -> bool:
     """Whether most of the steps is what a recorder does: they say nothing about the program."""
-    return (
-        account is not None
-        and account.recorder_ms >= thresholds()["half"] * account.step_time_ms > 0
-    )
+    return account is not None and account.recorder_ms >= HALF_FRAC * account.step_time_ms > 0
 
 
 def is_window(overview: OverviewPage) -> bool:

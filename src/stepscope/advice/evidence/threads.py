@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.result import Place
+from stepscope.tables.core.thresholds import HALF_FRAC, THIRD_FRAC
 from stepscope.tables.python.frames import LOCK_CALL
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def waits_for_others(part: AccountPart) -> bool:
 
 
 def _is_mostly_its_call(part: AccountPart) -> bool:
-    return part.kind in ("python", "library") and part.number("first_frac") >= thresholds()["half"]
+    return part.kind in ("python", "library") and part.number("first_frac") >= HALF_FRAC
 
 
 def _is_wait_for_others(call: str) -> bool:
@@ -99,7 +99,7 @@ def waited_for(part: AccountPart, account: StepAccount) -> RivalRow | None:
     if not waits_for_others(part):
         return None
     busiest = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
-    half = thresholds()["half"]
+    half = HALF_FRAC
     is_busy = busiest is not None and busiest.busy_frac >= half * part.step_frac
     return busiest if is_busy else None
 
@@ -108,7 +108,7 @@ def place_of_wait(part: AccountPart, account: StepAccount) -> Place | None:
     """Return where another thread is that a part waits for; None where none is known."""
     held = list(account.lock_holders.records())
     if waits_for_lock(part):
-        return place(held[0] if held and held[0].wait_frac >= thresholds()["lock"] else None)
+        return place(held[0] if held and held[0].wait_frac >= THIRD_FRAC else None)
     return place(waited_for(part, account))
 
 

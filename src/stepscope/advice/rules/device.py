@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan, prod
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import causes, thresholds
+from stepscope.advice.catalogue import causes
 from stepscope.advice.evidence.copies import host_memory_ops
 from stepscope.advice.evidence.device_time import (
     compute_ms,
@@ -27,11 +27,28 @@ from stepscope.advice.evidence.device_time import (
     may_be_the_recorders,
     no_matrix_units,
 )
-from stepscope.advice.evidence.lines import place_of_op
+from stepscope.advice.evidence.lines import place_of_op, place_of_part
 from stepscope.advice.match import Case
 from stepscope.advice.render import below, first_names, listed, silent, unknown
 from stepscope.registry import Answer
 from stepscope.result import Place, Ref, Severity
+from stepscope.tables.core.thresholds import (
+    ACT_FRAC,
+    ALARM_FRAC,
+    DISPATCH_US,
+    FAIR_FRAC,
+    FEW,
+    GOOD_ROOF_FRAC,
+    HALF_FRAC,
+    KEYS,
+    LAUNCH_US,
+    LITTLE_FRAC,
+    MOST_FRAC,
+    NEARLY_ALL_FRAC,
+    PART_FRAC,
+    SLOW_LAUNCH_US,
+    THIRD_FRAC,
+)
 from stepscope.tables.device.kernel_names import computes_in_64_bits
 from stepscope.tables.traits.op_families import family_of as op_family_of
 from stepscope.tables.traits.op_families import is_elementwise
@@ -60,22 +77,23 @@ _HOST: Final = ("python", "library", "framework", "eager", "compile", "input", "
 
 def idle_device(case: Case) -> Answer:
     """Fire when devices idle 10 % of the step or more."""
-    overview, idle, limit = case.overview_page, case.device_idle, thresholds()
+    overview, idle = case.overview_page, case.device_idle
     step, account = case.step_ms, case.optional.step_account
-    causes = [row for row in idle.causes.records() if row.idle_ms >= limit["noise"] * step]
+    causes = [row for row in idle.causes.records() if row.idle_ms >= LITTLE_FRAC * step]
     causes.sort(key=lambda row: -row.idle_ms)
     has_host = "host" in overview.recorded
     meanwhile = _meanwhile(case, idle.idle_ms)
     own = _host_ops(account) if meanwhile is None else None
-    own = own if own is not None and own.time_ms >= limit["part"] * idle.idle_ms else None
+    own = own if own is not None and own.time_ms >= PART_FRAC * idle.idle_ms else None
     kinds = (*_LAUNCHING, "python") if meanwhile is None else _LAUNCHING
     launching = sum(row.idle_ms for row in causes if row.cause in kinds)
-    is_recorded = launching >= limit["most"] * idle.idle_ms
+    is_recorded = launching >= MOST_FRAC * idle.idle_ms
     is_recorded = is_recorded and may_be_the_recorders(case, overview)
     cause = "idle-device" if has_host else "idle-unseen-host"
     place = None if own is None else own.place
     if meanwhile is not None:
-        place = _place_of_part(meanwhile)
+        place = place_of_part(meanwhile)
+        place = place if place.function or place.op else replace(place, call=meanwhile.name)
     elif own is not None:
         cause = "idle-host-ops"
     if has_host and own is None and causes and causes[0].cause == "wait":
@@ -123,29 +141,12 @@ def _meanwhile(case: Case, idle_ms: float) -> AccountPart | None:
     own = [
         one
         for one in parts
-        if one.kind in _HOST or (one.kind == "op" and has_launches and not _is_elsewhere(one))
+        if one.kind in _HOST
+        or (one.kind == "op" and has_launches and not (one.on_device or one.holds("is_launched")))
     ]
     largest = max(own, key=lambda one: one.time_ms, default=None)
-    is_most = largest is not None and largest.time_ms >= thresholds()["half"] * idle_ms
+    is_most = largest is not None and largest.time_ms >= HALF_FRAC * idle_ms
     return largest if is_most else None
-
-
-def _is_elsewhere(part: AccountPart) -> bool:
-    """Return whether a part is launched from a line, or on a device."""
-    return part.on_device or part.holds("is_launched")
-
-
-def _place_of_part(part: AccountPart) -> Place:
-    is_op = part.kind == "op"
-    return Place(
-        function=part.function,
-        file=part.file,
-        line=part.line or 0,
-        caller=part.caller,
-        call="" if is_op or part.function else part.name,
-        op=part.op if is_op else "",
-        family=part.name if is_op else "",
-    )
 
 
 # Ops that make room, or look at a tensor otherwise, compute nothing.
@@ -200,7 +201,7 @@ def _host_ops(account: StepAccount | None) -> _HostOps | None:
     of_function = sum(
         one.time_ms for name in names for one in here[name] if one.function == largest.function
     )
-    if not largest.function or of_function < thresholds()["half"] * whole:
+    if not largest.function or of_function < HALF_FRAC * whole:
         return _HostOps(tuple(names), whole, None)
     place = Place(largest.function, largest.file, largest.line or 0, largest.caller)
     return _HostOps(tuple(names), whole, place)
@@ -208,7 +209,7 @@ def _host_ops(account: StepAccount | None) -> _HostOps | None:
 
 def _is_as_short_as_a_launch(own: list[OwnerRow]) -> bool:
     stretches = sum(one.stretches for one in own)
-    return sum(one.time_ms for one in own) <= thresholds()["dispatch_us"] / 1000 * stretches
+    return sum(one.time_ms for one in own) <= DISPATCH_US / 1000 * stretches
 
 
 def device_copies(case: Case) -> Answer:
@@ -233,7 +234,7 @@ def device_copies(case: Case) -> Answer:
 
 def tiny_kernels(case: Case) -> Answer:
     """Fire when launches cost 3 % of the step and most kernels are shorter than a launch."""
-    overview, kernels, limit = case.overview_page, case.kernel_stats, thresholds()
+    overview, kernels = case.overview_page, case.kernel_stats
     idle = case.optional.device_idle
     each = kernels_per_step(kernels, overview)
     calling, dispatching = _waiting_ms(overview, idle, each)
@@ -242,15 +243,15 @@ def tiny_kernels(case: Case) -> Answer:
     if waits >= each:
         return silent("reads", waits=waits, kernels=each)
     everything = kernel_time(kernels, overview)
-    tiny = kernel_time(kernels, overview, lambda row: row.avg_duration_us < limit["tiny_us"])
+    tiny = kernel_time(kernels, overview, lambda row: row.avg_duration_us < LAUNCH_US)
     share = tiny.occurrences / everything.occurrences if everything.occurrences else 0.0
     launch_us = nan if idle is None else launch_calls(idle)[1]
-    if share < limit["half"]:
+    if share < HALF_FRAC:
         return silent("long_kernels", tiny_frac=share)
-    if launch_us > limit["slow_launch_us"]:
+    if launch_us > SLOW_LAUNCH_US:
         return silent("slow_launch", launch_us=launch_us)
     # A step of nothing else is too finely cut, however fast its host launches.
-    is_recorded = share < limit["nearly"] and may_be_the_recorders(case, overview)
+    is_recorded = share < NEARLY_ALL_FRAC and may_be_the_recorders(case, overview)
     beside = 0.0
     if idle is not None and overview.environment.framework == _TORCH:
         # Ops are called in it: nothing is recorded between them.
@@ -286,7 +287,7 @@ def _waiting_ms(
     # that takes longer for each than its dispatch computes on the host.
     dispatch = causes["host_compute"] if overview.environment.framework == _TORCH else 0.0
     if kernels > 0:
-        dispatch = min(dispatch, kernels * thresholds()["dispatch_us"] / 1000)
+        dispatch = min(dispatch, kernels * DISPATCH_US / 1000)
     return causes["kernel_launch"], dispatch
 
 
@@ -299,18 +300,18 @@ _ELEMENTWISE: Final = ("elementwise", "reduction")
 
 def unfused_ops(case: Case) -> Answer:
     """Fire when PyTorch's long elementwise kernels cost 15 % of the step or more."""
-    overview, kernels, limit = case.overview_page, case.kernel_stats, thresholds()
+    overview, kernels = case.overview_page, case.kernel_stats
 
     def is_unfused(row: KernelRow) -> bool:
-        is_long = row.total_duration_us >= limit["long_kernel_us"] * row.occurrences
+        is_long = row.total_duration_us >= LAUNCH_US * row.occurrences
         is_candidate = is_long and row.kernel_class in _ELEMENTWISE
         return is_candidate and _OWN_KERNEL.search(row.name) is not None
 
     found = kernel_time(kernels, overview, is_unfused)
-    if found.step_ms < limit["alarm"] * case.step_ms:
+    if found.step_ms < ALARM_FRAC * case.step_ms:
         return case.below(found.step_ms)
     between = kernel_time(kernels, overview, lambda row: row.kernel_class not in _ELEMENTWISE)
-    if found.occurrences < limit["chain"] * between.occurrences:
+    if found.occurrences < 2 * between.occurrences:
         return silent("no_chains", count=found.occurrences, others=between.occurrences)
     return case.match(
         "unfused-ops",
@@ -325,7 +326,7 @@ def unfused_ops(case: Case) -> Answer:
 
 def no_xla(case: Case) -> Answer:
     """Fire when at least four elementwise ops of TensorFlow or JAX take 40 % of op time."""
-    overview, stats, limit = case.overview_page, case.framework_op_stats, thresholds()
+    overview, stats = case.overview_page, case.framework_op_stats
     if overview.environment.framework == _TORCH:
         return silent("no_xla")
     on_device = stats.device.op_time_us > 0
@@ -335,7 +336,7 @@ def no_xla(case: Case) -> Answer:
     if not whole:
         return unknown("no_op")
     compiled = sum(one.self_time_us for one in rows if one.operation.startswith(("jit(", "pjit(")))
-    if compiled >= limit["half"] * whole:
+    if compiled >= HALF_FRAC * whole:
         return silent("compiled_ops")
     compute = compute_ms(overview) if on_device else float(overview.breakdown_ms["host_compute"])
     cost = sum(one.self_time_us for one in alone) / whole * compute
@@ -344,10 +345,10 @@ def no_xla(case: Case) -> Answer:
         parts = (part for part in account.part_list() if part.kind == "op")
         cost = max(cost - sum(part.time_ms for part in parts if is_update(part.name)), 0.0)
     share = cost / compute if compute > 0 else 0.0
-    if share < limit["fair"] or len(alone) < limit["few_ops"]:
+    if share < THIRD_FRAC or len(alone) <= FEW:
         return silent("few_elementwise", elementwise_frac=share)
     # The caches of a host hold what a chain passes on.
-    severity: Severity | None = None if on_device or share >= limit["most"] else "info"
+    severity: Severity | None = None if on_device or share >= MOST_FRAC else "info"
     alone.sort(key=lambda one: -one.self_time_us)
     share_of = f"{'device' if on_device else 'host'}_self_time_frac"
     return case.match(
@@ -421,7 +422,7 @@ def _attentions(model: ModelFlops) -> Iterator[_Attention]:
     seen: set[_Shape] = set()
     for softmax, shapes in rows:
         scores = shapes[0] if shapes else ()
-        is_like = len(scores) > 2 and scores[-1] >= thresholds()["attention_keys"]
+        is_like = len(scores) > 2 and scores[-1] >= KEYS
         if not _SOFTMAX.search(softmax.op) or not is_like or _flat(scores) in seen:
             continue
         seen.add(_flat(scores))
@@ -506,7 +507,7 @@ class _Wide:
 
 def full_precision(case: Case) -> Answer:
     """Fire when nearly no compute is 16-bit, or 32-bit products cost a fifth of the step."""
-    overview, kernels, limit = case.overview_page, case.optional.kernel_stats, thresholds()
+    overview, kernels = case.overview_page, case.optional.kernel_stats
     low, device = overview.precision.bits_16_frac, overview.environment.device_type
     untold = overview.precision.unknown_frac or 0.0
     step = overview.steps.time_ms.mean
@@ -514,23 +515,23 @@ def full_precision(case: Case) -> Answer:
         return unknown("no_device_compute")
     if not has_matrix_units(device):
         return no_matrix_units(device)
-    if untold > limit["half"]:
+    if untold > HALF_FRAC:
         return unknown("precision", untold_frac=untold)
     wide = _wide(overview, kernels)
     products = wide.products + wide.tf32_products
-    if low >= limit["bits16_low"] and not (step > 0 and products >= limit["products"] * step):
+    if low >= PART_FRAC and not (step > 0 and products >= FAIR_FRAC * step):
         return silent("narrow", low_frac=low)
     if not products and not key_of(overview.environment.framework) and kernels is not None:
         return unknown("own_kernels")
-    if step > 0 and compute_ms(overview) < limit["part"] * step:
-        return below(compute_ms(overview), step, limit["part"])
+    if step > 0 and compute_ms(overview) < PART_FRAC * step:
+        return below(compute_ms(overview), step, PART_FRAC)
     severity: Severity | None = None if step > 0 else "low"
     if _is_a_choice(wide, step, device):
         severity = "info"
     cause = "full-precision" if has_bf16(device) else "full-precision-float16"
     if wide.is_double:
         cause = "double-precision"
-    elif has_tf32(device) and wide.products >= limit["part"] * step > 0:
+    elif has_tf32(device) and wide.products >= PART_FRAC * step > 0:
         cause = "tf32-off-first"
     return case.match(
         cause,
@@ -546,7 +547,6 @@ def full_precision(case: Case) -> Answer:
         bits_32_frac=overview.precision.bits_32_frac,
         compute_32_ms=overview.breakdown_ms["device_compute_32"],
         products_32_ms=products if step > 0 and products else None,
-        tf32_products_ms=wide.tf32_products,
         kernels_frac=wide.kernels_frac or None,
         device_type=device,
         kernel=kernel_name(wide.names[0]) if wide.names else None,
@@ -594,7 +594,7 @@ def _known_frac(precision: Precision) -> float:
 
 def _is_a_choice(wide: _Wide, step_ms: float, device: str) -> bool:
     """Return whether fewer bits are an offer: the hardware is as fast as it is in 32 bits."""
-    is_fast = has_tf32(device) and wide.products < thresholds()["part"] * step_ms
+    is_fast = has_tf32(device) and wide.products < PART_FRAC * step_ms
     return wide.is_exact or wide.is_double or (is_fast and wide.is_known)
 
 
@@ -610,7 +610,7 @@ def tensor_cores_unused(case: Case) -> Iterator[Answer]:
     found = [("tensor-cores-unused", narrow, False)]
     if has_tf32(device):
         found.append(("tf32-off", wide, factors_matrices(kernels)))
-    least = thresholds()["act"] * case.step_ms
+    least = ACT_FRAC * case.step_ms
     costly = [one for one in found if one[1].step_ms >= least]
     for cause, missed, is_exact in costly or found[:1]:
         yield case.match(
@@ -649,12 +649,12 @@ def layout_transposes(case: Case) -> Answer:
         "layout-transposes",
         cost_ms=turning.step_ms,
         # PyTorch gives channels_last to cuDNN's norms, channels-first to slower ones of its own.
-        high_ms=turning.step_ms + thresholds()["most"] * norms,
+        high_ms=turning.step_ms + MOST_FRAC * norms,
         evidence=(Ref("kernel_stats", "kernels.share_frac", rows=turning.names),),
         layout_ms=turning.step_ms,
         kernels_frac=turning.share_frac,
         convolution_ms=convolving.step_ms,
-        norms_ms=norms if norms >= thresholds()["act"] * case.step_ms else None,
+        norms_ms=norms if norms >= ACT_FRAC * case.step_ms else None,
     )
 
 
@@ -687,7 +687,7 @@ _COMPILED: Final = ("jax", "tensorflow")
 
 def roofline_gap(case: Case) -> Answer:
     """Fire when ops below 30 % of their roofline could save 3 % of the step or more."""
-    overview, roofline, limit = case.overview_page, case.roofline_model, thresholds()
+    overview, roofline = case.overview_page, case.roofline_model
     rows = [row for row in roofline.ops.records() if row.self_time_us]
     known = [row for row in rows if _is_judged(row)]
     if not known:
@@ -697,16 +697,16 @@ def roofline_gap(case: Case) -> Answer:
     if (kernels := case.optional.kernel_stats) is not None:  # with those that copy
         whole_us = computing_us(kernels)
     scale = compute_ms(overview) / whole_us if whole_us else 0.0
-    low = [row for row in known if row.roofline_efficiency_frac < limit["roofline_low"]]
-    expected, least = _gap_ms(low, scale, limit["roofline_good"]), limit["act"] * case.step_ms
+    low = [row for row in known if row.roofline_efficiency_frac < THIRD_FRAC]
+    expected, least = _gap_ms(low, scale, GOOD_ROOF_FRAC), ACT_FRAC * case.step_ms
     if expected < least:
-        is_judged = sum(row.self_time_us for row in known) >= limit["half"] * whole_us
+        is_judged = sum(row.self_time_us for row in known) >= HALF_FRAC * whole_us
         return case.below(expected) if is_judged else unknown("few_peaks")
     low.sort(key=lambda row: -row.self_time_us * (1 - row.roofline_efficiency_frac))
     is_xlas = key_of(overview.environment.framework) in _COMPILED
     is_xlas &= "TPU" not in overview.environment.device_type
     own = [row for row in low if not _NOT_OF_PROGRAM.match(row.operation)]
-    is_own = not is_xlas and _gap_ms(own, scale, limit["roofline_good"]) >= least
+    is_own = not is_xlas and _gap_ms(own, scale, GOOD_ROOF_FRAC) >= least
     first = low[0]
     op, sign, rest = first.operation.partition("::")
     place = None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import entries, thresholds
+from stepscope.advice.catalogue import entries
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched, is_op
 from stepscope.advice.evidence.steps import replayed_frac
 from stepscope.advice.match import Case
 from stepscope.advice.render import below, first_names, silent, unknown
 from stepscope.registry import Answer, Silence
 from stepscope.result import Place, Ref
+from stepscope.tables.core.thresholds import ACT_FRAC, HALF_FRAC, PART_FRAC, SOME_FRAC, THIRD_FRAC
 
 if TYPE_CHECKING:
     from stepscope.analysis.host_activity import CallRow, HostActivity
@@ -33,13 +34,13 @@ def eager_execution(case: Case) -> Answer:
 
 def _by_steps(case: Case, host: HostActivity) -> Answer:
     overview, account = case.optional.overview_page, case.optional.step_account
-    step, idle, limit = host.step_time_ms, host.idle_ms, thresholds()
+    step, idle = host.step_time_ms, host.idle_ms
     calls = list(host.calls.records())
     framework = "" if overview is None else overview.environment.framework
     python = sum(  # of functions that are parts of the step: they stay in a compiled step's loop
         one.self_ms
         for one in host.python.records()
-        if one.self_ms >= limit["some"] * step and not one.is_wait
+        if one.self_ms >= SOME_FRAC * step and not one.is_wait
     )
     saving = max(idle - sum(one.build_ms for one in calls) - python, 0.0)
     saving = min(saving, dispatched(host) * _MOST_MS.get(framework, inf))
@@ -49,25 +50,25 @@ def _by_steps(case: Case, host: HostActivity) -> Answer:
     place = _caller_of_most(account, saving, beside_compiled=bool(compiled))
     sure = min(saving, _dispatch_ms(account))
     # PyTorch dispatches op by op by default.
-    is_usual = framework == "PyTorch" and sure < limit["fair"] * step
+    is_usual = framework == "PyTorch" and sure < THIRD_FRAC * step
     named = [one for one in compiled if not one.eager]
     longest = max(named, key=lambda one: one.time_ms, default=None)
     inner = "" if place is None else place.function.rpartition(".")[2]
     is_inner = inner.isidentifier() and not inner.startswith("__")
     cause = "eager-execution"
-    if longest is not None and is_inner and place is not None and not _is_top(place):
+    # The outermost function holds the loop, and cannot be compiled.
+    if longest is not None and is_inner and place is not None and not place.caller.endswith(_TOP):
         cause = "eager-beside-compiled"
     return case.match(
         cause,
         saving,
         step_ms=step,
-        severity="info" if is_usual or sure < limit["act"] * step else None,
+        severity="info" if is_usual or sure < ACT_FRAC * step else None,
         place=place,
         evidence=(Ref("host_activity", "idle_ms"), Ref("host_activity", "calls.calls")),
         ops_per_step=dispatched(host),
         idle_ms=idle,
         python_ms=python,
-        computing_ms=host.computing_ms,
         compiled=None if longest is None else longest.function,
         inner=inner if is_inner else "train_step",
         often=first_names(_most_called(calls)) or None,
@@ -81,13 +82,13 @@ def _most_called(calls: list[CallRow]) -> list[str]:
 
 def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float) -> Silence | None:
     """Return why the ops that a step dispatches do not matter; None where they do."""
-    ops, enough, limit = dispatched(host), dispatch_threshold(host), thresholds()
+    ops, enough = dispatched(host), dispatch_threshold(host)
     usual = max(host.usual_eager_ops, sum(one.calls for one in host.calls.records()))
     if min(ops, usual) < enough:  # what few steps do beside their work: an evaluation
         return silent("few_dispatches", count=round(min(ops, usual)))
-    if saving_ms < limit["part"] * host.step_time_ms:
-        return below(saving_ms, host.step_time_ms, limit["part"])
-    if (replayed := replayed_frac(overview)) >= limit["half"]:
+    if saving_ms < PART_FRAC * host.step_time_ms:
+        return below(saving_ms, host.step_time_ms, PART_FRAC)
+    if (replayed := replayed_frac(overview)) >= HALF_FRAC:
         return silent("replayed", replayed_frac=replayed)
     return None
 
@@ -111,13 +112,8 @@ def _compiled(host: HostActivity) -> list[CallRow]:
         one
         for one in host.calls.records()
         if not is_op(one.function) and round(one.calls) == 1
-        if not one.traces or one.time_ms >= thresholds()["some"] * host.step_time_ms
+        if not one.traces or one.time_ms >= SOME_FRAC * host.step_time_ms
     ]
-
-
-def _is_top(place: Place) -> bool:
-    """Return whether a place is the program's outermost function, which holds the loop."""
-    return place.caller.endswith(_TOP)
 
 
 def _caller_of_most(
@@ -130,11 +126,11 @@ def _caller_of_most(
     if account is None:
         return None
     loops = [part.time_ms for part in account.part_list() if part.kind == "eager"]
-    if loops and (not beside_compiled or max(loops) >= thresholds()["fair"] * saving_ms):
+    if loops and (not beside_compiled or max(loops) >= THIRD_FRAC * saving_ms):
         return None
     rows = list(account.calls.records())
     whole_ms = max((one.framework_ms for one in rows), default=0.0)
-    enough = [one for one in rows if one.framework_ms >= thresholds()["half"] * whole_ms]
+    enough = [one for one in rows if one.framework_ms >= HALF_FRAC * whole_ms]
     # They are on one path, and what calls one comes before it.
     if not enough or enough[-1].function.startswith("<"):
         return None
@@ -151,14 +147,12 @@ def _by_op_time(case: Case) -> Answer:
     if not eager:
         return unknown("no_op")
     side = max(eager, key=lambda name: eager[name])
-    if eager[side] <= thresholds()["part"]:
-        return below(eager[side], 1.0, thresholds()["part"])
+    if eager[side] <= PART_FRAC:
+        return below(eager[side], 1.0, PART_FRAC)
     return case.match(
         "eager-op-time",
         severity="medium",
         evidence=(Ref("overview_page", f"op_shares.{side}_eager_frac"),),
         eager_frac=eager[side],
         side=side,
-        host_eager_frac=known["host"],
-        device_eager_frac=known["device"],
     )

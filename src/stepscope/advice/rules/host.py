@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.evidence.copies import comes_from, host_memory_ops
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.device_time import (
@@ -31,6 +30,25 @@ from stepscope.advice.render import brief_place, first_names, phrase, silent, un
 from stepscope.registry import LIKELY, Answer, severity_of
 from stepscope.result import Place, Ref
 from stepscope.schema import names
+from stepscope.tables.core.thresholds import (
+    ACT_FRAC,
+    ALARM_FRAC,
+    DISPATCH_US,
+    DOZENS,
+    FAIR_FRAC,
+    HALF_FRAC,
+    LARGE_FRAC,
+    LAUNCH_US,
+    LITTLE_FRAC,
+    MOST_FRAC,
+    NEARLY_ALL_FRAC,
+    PART_FRAC,
+    SHORT_HOST_OP_US,
+    SLOW_LAUNCH_US,
+    SOME_FRAC,
+    THIRD_FRAC,
+    UPDATE_OPS,
+)
 from stepscope.tables.traits.op_families import PRODUCTS
 from stepscope.tables.traits.updates import has_fused
 
@@ -48,7 +66,7 @@ def launch_bound(case: Case) -> Answer:
     launching = float(overview.breakdown_ms["kernel_launch"])
     # Of steps that are hardly sure, what recorders may add is little.
     is_unsure = case.sure < LIKELY and severity_of(launching, case.step_ms) == "medium"
-    is_replayed = replayed_frac(overview) >= thresholds()["half"]
+    is_replayed = replayed_frac(overview) >= HALF_FRAC
     return case.match(
         "launch-bound-graphs" if is_replayed else "launch-bound",
         launching,
@@ -60,17 +78,17 @@ def launch_bound(case: Case) -> Answer:
 
 def slow_launches(case: Case) -> Answer:
     """Fire when waiting for launches costs 3 % of the step and a launch lasts 25 µs or more."""
-    overview, idle, limit = case.overview_page, case.device_idle, thresholds()
+    overview, idle = case.overview_page, case.device_idle
     launching = float(overview.breakdown_ms["kernel_launch"])
     calls, cost = launch_calls(idle)
     replayed = replayed_frac(overview)
-    if launching < limit["act"] * case.step_ms:
+    if launching < ACT_FRAC * case.step_ms:
         return case.below(launching)
     if not calls:
         return unknown("no_launch")
-    if cost < limit["slow_launch_us"]:
+    if cost < SLOW_LAUNCH_US:
         return silent("usual_launch", launch_us=cost)
-    if replayed >= limit["half"]:
+    if replayed >= HALF_FRAC:
         return silent("replayed", replayed_frac=replayed)
     pipeline = case.optional.input_pipeline_analyzer
     work = 0.0
@@ -79,8 +97,8 @@ def slow_launches(case: Case) -> Answer:
         work = float(sum(times)) / int(pipeline.step_count)
     return case.match(
         "slow-launches",
-        launching * (1 - limit["tiny_us"] / cost),
-        sure=1.0 if work else limit["half"],
+        launching * (1 - LAUNCH_US / cost),
+        sure=1.0 if work else HALF_FRAC,
         cost_ms=launching,
         high_ms=launching,
         evidence=(
@@ -194,7 +212,7 @@ def allocation_stalls(case: Case) -> Answer:
     stalled = next(row.idle_ms for row in idle.causes.records() if row.cause == "allocation")
     calls = list(idle.allocations.records())
     often = calls[0].spread_frac if calls else 1.0
-    is_habit = often >= thresholds()["half"]
+    is_habit = often >= HALF_FRAC
     account = case.optional.step_account
     is_emptied = overview.environment.framework == "PyTorch" and _is_emptied(account)
     return case.match(
@@ -221,7 +239,7 @@ def _is_emptied(account: StepAccount | None) -> bool:
     own = [one for one in rows if one.kind == "allocation"]
     freed = [one for one in own if _FREES.search(one.name) and not one.within]
     whole = sum(one.time_ms for one in own)
-    return whole > 0 and sum(one.time_ms for one in freed) >= thresholds()["half"] * whole
+    return whole > 0 and sum(one.time_ms for one in freed) >= HALF_FRAC * whole
 
 
 # ---------------------------------------------------------------------------- gradients
@@ -237,7 +255,7 @@ def unused_gradients(case: Case) -> Iterator[Answer]:
     for found in known:
         cause = "unclaimed-gradients" if found.updated else "unused-gradients"
         # Where nothing is trained at all, an op costs no more than the note of its gradient.
-        noted_ms = found.ops * thresholds()["dispatch_us"] / 1000 if found.is_all else inf
+        noted_ms = found.ops * DISPATCH_US / 1000 if found.is_all else inf
         yield case.match(
             cause,
             cost_ms=min(found.time_ms, noted_ms),
@@ -281,13 +299,13 @@ def _names_gradients(account: StepAccount) -> bool:
 
 def optimizer_per_variable(case: Case) -> Answer:
     """Fire when an optimizer dispatches 100 short ops that cost 5 % of the step."""
-    host, limit = case.host_activity, thresholds()
+    host = case.host_activity
     optimizers = list(host.optimizers.records())
     if not optimizers:
         return unknown("no_optimizer")
     worst = max(optimizers, key=lambda one: one.short_ms)
-    is_few = worst.ops < limit["optimizer_ops"]
-    if worst.is_together or is_few or worst.op_us > limit["short_op_us"]:
+    is_few = worst.ops < UPDATE_OPS
+    if worst.is_together or is_few or worst.op_us > SHORT_HOST_OP_US:
         return silent(
             "optimizer", optimizer=worst.optimizer, count=round(worst.ops), op_us=worst.op_us
         )
@@ -296,7 +314,7 @@ def optimizer_per_variable(case: Case) -> Answer:
     is_graph = (
         overview is not None
         and overview.environment.framework.startswith("TensorFlow")
-        and host.eager_ops < limit["fair"] * worst.ops
+        and host.eager_ops < THIRD_FRAC * worst.ops
     )
     name = worst.optimizer
     row = name if len(host.hosts) < 2 else worst.host
@@ -304,13 +322,12 @@ def optimizer_per_variable(case: Case) -> Answer:
     return case.match(
         "optimizer-per-variable",
         cost_ms=worst.short_ms,
-        severity="info" if is_graph or worst.short_ms < limit["alarm"] * case.step_ms else None,
+        severity="info" if is_graph or worst.short_ms < ALARM_FRAC * case.step_ms else None,
         evidence=(Ref("host_activity", "optimizers.time_ms", rows=(row,)),),
         optimizer=name,
         optimizer_class=optimizer_class,
         optimizer_option="fused" if has_fused(optimizer_class) else "foreach",
         ops_per_step=worst.ops,
-        optimizer_ms=worst.time_ms,
         short_ms=worst.short_ms,
         op_us=worst.op_us,
     )
@@ -321,7 +338,7 @@ _GARBAGE: Final = "garbage collection"
 
 def garbage_collection(case: Case) -> Answer:
     """Fire when collections cost 3 % of the step or more."""
-    host, limit = case.host_activity, thresholds()
+    host = case.host_activity
     rows = [one for one in host.side_work.records() if one.kind == _GARBAGE]
     worst = max(rows, key=lambda one: one.time_ms, default=None)
     if worst is None:
@@ -329,16 +346,16 @@ def garbage_collection(case: Case) -> Answer:
     spent = worst.time_ms
     is_once = round(worst.per_step * host.step_count) <= 1 < host.step_count
     # Short ones of young objects come beside the one that takes the time.
-    is_few = 1 < host.step_count < limit["some_steps"]
-    is_once |= is_few and worst.most_frac >= limit["most"]
-    is_placed = bool(worst.function) and worst.function_frac >= limit["half"]
+    is_few = 1 < host.step_count < DOZENS
+    is_once |= is_few and worst.most_frac >= MOST_FRAC
+    is_placed = bool(worst.function) and worst.function_frac >= HALF_FRAC
     named = (worst.function, worst.file)
     own = sum(one.self_ms for one in host.python.records() if (one.function, one.file) == named)
     # A function that takes longer than its collections is a matter of its own.
     beside = own if is_placed and own <= spent else 0.0
     return case.match(
         "garbage-collection",
-        sure=limit["half"] if is_once else 1.0,
+        sure=HALF_FRAC if is_once else 1.0,
         cost_ms=spent,
         severity="info" if is_once else None,  # a single collection shows no habit
         high_ms=spent + beside,
@@ -359,10 +376,10 @@ _NEEDS_GIL: Final = ("python", "library", "framework", "unrecorded", "region")
 
 def gil_contention(case: Case) -> Answer:
     """Fire when a thread runs Python for 20 % of the steps, and the GIL was late."""
-    account, limit, step = case.step_account, thresholds(), case.step_ms
+    account, step = case.step_account, case.step_ms
     if not account.has_python:
         return unknown("no_python_functions")
-    rivals = [one for one in account.rivals.records() if one.busy_frac >= limit["products"]]
+    rivals = [one for one in account.rivals.records() if one.busy_frac >= FAIR_FRAC]
     worst = max(rivals, key=lambda one: one.busy_frac, default=None)
     if worst is None:
         return silent("no_rival")
@@ -377,9 +394,9 @@ def gil_contention(case: Case) -> Answer:
     )
     if not worst.loop_waits and not worst.takes_turns:
         return silent("free_lock", thread=worst.thread)
-    if needs < limit["some"] * step:
+    if needs < SOME_FRAC * step:
         return silent("little_lock", cost_frac=needs / step)
-    if waited >= limit["half"] * step:
+    if waited >= HALF_FRAC * step:
         return silent("loop_waits", thread=worst.thread)
     most = min(worst.busy_frac, 1.0) * needs
     # Two threads that want one lock have it half of the time each; but a thread that asks for it
@@ -387,7 +404,7 @@ def gil_contention(case: Case) -> Answer:
     return case.match(
         "gil-contention",
         cost_ms=most,
-        high_ms=most if worst.loop_waits else min(worst.busy_frac / limit["most"], 1.0) * step,
+        high_ms=most if worst.loop_waits else min(worst.busy_frac / MOST_FRAC, 1.0) * step,
         place=Place(function=worst.function, file=worst.file, line=worst.line or 0),
         evidence=(
             Ref("step_account", "rivals", rows=(worst.thread,)),
@@ -427,7 +444,7 @@ def debug_mode(case: Case) -> Answer:
     rows = [] if stats is None else list(stats.ops.records())
     count = {one.operation: one.occurrences for one in rows}
     gradients = sum(times for name, times in count.items() if _GRADIENT.match(name))
-    checked = thresholds()["checked_gradients"] * gradients
+    checked = MOST_FRAC * gradients
     is_anomaly = gradients > 0 and count.get(_NAN, 0) >= checked
     checks = {
         one.operation for one in rows if _CHECK.match(one.type) or _CHECK.match(one.operation)
@@ -457,8 +474,6 @@ def debug_mode(case: Case) -> Answer:
         ),
         details=tuple(switches),
         switch=switches[0] if switches else ", ".join(sorted(checks)),
-        checks_ms=own,
-        around_ms=around,
     )
 
 
@@ -470,21 +485,21 @@ _SAVES: Final = re.compile(r"_traced_(?:save|restore)|signature_wrapper")
 
 def retracing(case: Case) -> Answer:
     """Fire when tracing costs 3 % of the step or more, and happened at least twice."""
-    host, limit = case.host_activity, thresholds()
+    host = case.host_activity
     functions = list(host.calls.records())
     traced = [one for one in functions if one.traces and one.built > 0]
     if not any(one.traces for one in functions):
         return unknown("no_tf_function")
     saving = sum(one.build_ms for one in traced)
     times = sum(one.built for one in traced) * host.step_count
-    if not traced or round(times) < limit["twice"]:
+    if not traced or round(times) < 2:
         return silent("traces", count=round(times), cost_frac=saving / case.step_ms)
     worst = max(traced, key=lambda one: one.build_ms)
     share = worst.built / worst.calls
     cause = "retracing"
     if _SAVES.match(worst.function):
         cause = "retraced-saving"
-    elif worst.traces == 1 and share >= limit["nearly"]:
+    elif worst.traces == 1 and share >= NEARLY_ALL_FRAC:
         cause = "remade-function"
     return case.match(
         cause,
@@ -509,7 +524,7 @@ _RECOMPILED: Final = {
 
 def recompilation(case: Case) -> Answer:
     """Fire when compiling costs 3 % of the step or more, and happened at least twice."""
-    overview, host, limit = case.overview_page, case.host_activity, thresholds()
+    overview, host = case.overview_page, case.host_activity
     step = case.step_ms
     if is_window(overview):
         return unknown("window")
@@ -523,20 +538,20 @@ def recompilation(case: Case) -> Answer:
     often = round(sum(one.built for one in compiled) * host.step_count)
     if not compiled:
         often = sum(
-            one.kept and one.compilation_ms >= limit["noise"] * one.step_time_ms
+            one.kept and one.compilation_ms >= LITTLE_FRAC * one.step_time_ms
             for one in overview.step_table.records()
         )
-    if part < limit["act"] * step or often < limit["twice"]:
+    if part < ACT_FRAC * step or often < 2:
         return silent("compiles", count=often, cost_frac=part / step)
     worst = max(compiled, key=lambda one: one.build_ms, default=None)
     # Steps that are a guess may be the program's set-up, where each function compiles once. A
     # function of the program that compiles again and again is no set-up.
-    is_again = worst is not None and worst.file and worst.built * host.step_count > limit["twice"]
-    is_sure = is_again or case.sure >= limit["half"]
+    is_again = worst is not None and worst.file and worst.built * host.step_count > 2
+    is_sure = is_again or case.sure >= HALF_FRAC
     return case.match(
         "recompilation" if worst is None else _RECOMPILED.get(worst.differs, "recompilation"),
         min(saving, step),
-        sure=1.0 if is_sure else limit["half"],
+        sure=1.0 if is_sure else HALF_FRAC,
         severity=None if is_sure else "info",
         evidence=(
             Ref("host_activity", "calls", rows=() if worst is None else (worst.function,)),
@@ -588,14 +603,14 @@ _SIDE_CAUSES: Final = {
 
 def print_every_step(case: Case) -> Answer:
     """Fire when such work costs 3 % of the step and is in at least half of the steps."""
-    host, limit = case.host_activity, thresholds()
+    host = case.host_activity
     kinds = [
         one
         for one in host.side_work.records()
-        if one.kind in _SIDE_CAUSES and one.steps_frac >= limit["half"]
+        if one.kind in _SIDE_CAUSES and one.steps_frac >= HALF_FRAC
     ]
     saving = sum(one.time_ms for one in kinds)
-    if not saving >= limit["act"] * case.step_ms:
+    if not saving >= ACT_FRAC * case.step_ms:
         return case.below(saving) if len(host.python) else unknown("side_work_python")
     worst = max(kinds, key=lambda one: one.time_ms)
     return case.match(
@@ -642,10 +657,10 @@ def _side_work(host: HostActivity, excess_ms: float) -> SideRow | None:
     some = [
         one
         for one in host.side_work.records()
-        if one.steps_frac < thresholds()["half"] and one.kind != _GARBAGE
+        if one.steps_frac < HALF_FRAC and one.kind != _GARBAGE
     ]
     worst = max(some, key=lambda one: one.in_step_ms, default=None)
-    is_cause = worst is not None and worst.in_step_ms >= thresholds()["half"] * excess_ms > 0
+    is_cause = worst is not None and worst.in_step_ms >= HALF_FRAC * excess_ms > 0
     return worst if is_cause else None
 
 
@@ -664,7 +679,7 @@ def uneven_steps(case: Case) -> Answer:
     if steps.is_cheap:
         return case.below(steps.per_step_ms)
     # Each fourth step may end a round of four.
-    if steps.count >= thresholds()["quarter"] * len(steps.time_ms):
+    if steps.count >= LARGE_FRAC * len(steps.time_ms):
         return silent("many_slow", count=steps.count, whole=len(steps.time_ms))
     cause, grown, usual = _grown_part(overview, steps)
     # On a machine without devices a slower CPU looks the same as a neighbour that takes it.
@@ -674,7 +689,7 @@ def uneven_steps(case: Case) -> Answer:
     return case.match(
         "uneven-steps",
         steps.per_step_ms,
-        sure=1.0 if is_program else thresholds()["half"],
+        sure=1.0 if is_program else HALF_FRAC,
         severity="medium" if is_program and not is_once else "info",
         evidence=(
             Ref("overview_page", "step_table", rows=(str(steps.slowest),)),
@@ -688,17 +703,17 @@ def uneven_steps(case: Case) -> Answer:
 
 def between_steps(case: Case) -> Answer:
     """Fire when a tenth of the loop's time, or more, lies in none of its steps."""
-    found, limits = case.host_activity.between, thresholds()
-    if found is None or found.count < limits["twice"]:
+    found = case.host_activity.between
+    if found is None or found.count < 2:
         return silent("no_pauses")
-    if found.frac < limits["part"]:
+    if found.frac < PART_FRAC:
         return silent("short_pauses", share_frac=found.frac)
     if not found.function:
         return unknown("unplaced_pauses", count=found.count)
     return case.match(
         "between-steps",
         cost_ms=found.ms,
-        severity="medium" if found.frac >= limits["quarter"] else "low",
+        severity="medium" if found.frac >= LARGE_FRAC else "low",
         place=Place(found.function, found.file, found.line, found.caller),
         evidence=(Ref("host_activity", "between"),),
         function=found.function,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.evidence.copies import comes_from
 from stepscope.advice.evidence.device_time import idle_ref
 from stepscope.advice.evidence.threads import maker as maker_of
@@ -19,6 +18,19 @@ from stepscope.advice.signals import Facts, tf_data
 from stepscope.registry import Answer, Unknown
 from stepscope.result import Place, Ref
 from stepscope.schema import names
+from stepscope.tables.core.thresholds import (
+    ACT_FRAC,
+    ALARM_FRAC,
+    DOZENS,
+    FAIR_FRAC,
+    FEW,
+    HALF_FRAC,
+    MANY,
+    MOST_FRAC,
+    SOME_FRAC,
+    THIRD_FRAC,
+    WHOLE_BATCH,
+)
 
 if TYPE_CHECKING:
     from stepscope.analysis.overview_page import OverviewPage
@@ -34,7 +46,7 @@ _DATASET_OP: Final = re.compile(r"(?:^|/)(\w+?)DatasetV?\d*$")
 def input_bound(case: Case) -> Answer:
     """Fire when input costs 5 % of the step or more."""
     overview, step = case.overview_page, case.step_ms
-    least = thresholds()["input"]
+    least = SOME_FRAC
     wait = overview.breakdown_ms["input"]
     waiting = wait + overview.breakdown_ms["host_to_device"]
     if waiting < least * step:
@@ -45,7 +57,7 @@ def input_bound(case: Case) -> Answer:
     ops = set[str]() if stages is None else {one.op for one in stages.input_ops.records()}
     of_workers = any(op.startswith(_LOADER) for op in ops) and names.LONELY_LOADER not in ops
     busy = None if stages is None else stages.worker_place
-    if busy is not None and busy.busy_frac < thresholds()["products"]:
+    if busy is not None and busy.busy_frac < FAIR_FRAC:
         busy = None
     is_once = _is_once(overview)
     cause = "input-bound"
@@ -71,13 +83,13 @@ def _is_once(overview: OverviewPage) -> bool:
     table = overview.step_table
     kept = np.asarray(table["kept"], dtype=np.bool_)
     waited = np.asarray(table["input_ms"], dtype=np.float64)[kept]
-    is_most = float(waited.max(initial=0.0)) >= thresholds()["most"] * float(waited.sum())
-    return 1 < len(waited) < thresholds()["some_steps"] and is_most
+    is_most = float(waited.max(initial=0.0)) >= MOST_FRAC * float(waited.sum())
+    return 1 < len(waited) < DOZENS and is_most
 
 
 def _unseen(overview: OverviewPage) -> Unknown | None:
     """Return why a wait may be invisible: unexplained time is left in the step."""
-    least = thresholds()["input"] * overview.steps.time_ms.mean
+    least = SOME_FRAC * overview.steps.time_ms.mean
     return not_recorded(overview, "input") if overview.breakdown_ms["other"] >= least else None
 
 
@@ -126,7 +138,7 @@ def _stages(account: StepAccount | None) -> str | None:
 
 def loader_workers(case: Case) -> Answer:
     """Fire when the step waits 3 % or more for a loader without workers."""
-    overview, limit, step = case.overview_page, thresholds(), case.step_ms
+    overview, step = case.overview_page, case.step_ms
     waiting = overview.breakdown_ms["input"]
     loaders = {
         one.op: one.self_time_ms
@@ -151,14 +163,14 @@ def loader_workers(case: Case) -> Answer:
         "loader-workers-pageable" if is_pageable else "loader-workers",
         saving,
         # Two of them, on two cores, make two batches at a time.
-        low_ms=limit["most"] * min(saving, step - saving / 2),
+        low_ms=MOST_FRAC * min(saving, step - saving / 2),
         high_ms=saving,
         place=None
         if maker is None
         else Place(maker.function, maker.file, maker.line, maker.caller),
         evidence=(Ref("overview_page", "breakdown_ms.input"), idle_ref("input")),
         input_wait_ms=saving,
-        workers=min(wanted, max(cores, 2) if cores else limit["worker_cores"]),
+        workers=min(wanted, max(cores, 2) if cores else MANY),
         ops=listed((part.op or part.name, part.step_frac) for part in _ops_of_batches(account)),
     )
 
@@ -172,38 +184,37 @@ def _ops_of_batches(account: StepAccount | None) -> list[AccountPart]:
 
 
 def _makes_batches(part: AccountPart) -> bool:
-    limit = thresholds()
-    return part.number("input_frac") >= limit["half"] and part.step_frac >= limit["act"]
+    return part.number("input_frac") >= HALF_FRAC and part.step_frac >= ACT_FRAC
 
 
 def _maker(account: StepAccount | None) -> AccountPart | None:
     """Return the function of the program that has most of making batches; None unknown."""
     rows = () if account is None else account.part_list()
     made = [part for part in rows if part.function and part.file and part.line]
-    inside = [part for part in made if part.number("input_frac") >= thresholds()["half"]]
+    inside = [part for part in made if part.number("input_frac") >= HALF_FRAC]
     most = max(inside, key=lambda part: part.time_ms, default=None)
-    return most if most is not None and most.step_frac >= thresholds()["act"] else None
+    return most if most is not None and most.step_frac >= ACT_FRAC else None
 
 
 def python_in_pipeline(case: Case) -> Answer:
     """Fire when the step waits 5 % for Python elements, or 30 % for the GIL they hold."""
-    found, limit = tf_data(case), thresholds()
+    found = tf_data(case)
     maker = maker_of(case.optional.step_account)
     if not isinstance(found, Facts):
         return _lock_held(case, maker) or found
     facts = found.values
     wait, kind = float(facts["input_wait_ms"]), facts["kind"]
-    is_python = float(facts["python_frac"]) >= limit["half"]
+    is_python = float(facts["python_frac"]) >= HALF_FRAC
     making = _maker_facts(maker)
     if kind == "hand-over" and is_python:
         python_ms = _python_frac(case) * found.step_ms
-        if python_ms < limit["lock"] * wait:
+        if python_ms < THIRD_FRAC * wait:
             return silent("python_input", python_ms=python_ms, wait_ms=wait)
         saving, high, cause = min(python_ms, wait), wait, "python-holds-lock"
         making["python_ms"] = python_ms
     elif kind == "python-source" or (kind == "map" and is_python):
         saving = float(facts.get("gain_native_function_ms", 0.0))
-        is_whole = float(facts["elements_per_batch"]) < limit["whole_batch"]
+        is_whole = float(facts["elements_per_batch"]) < WHOLE_BATCH
         cause = "python-in-pipeline"
         if kind == "python-source":
             cause = "python-batches" if is_whole else "python-generator"
@@ -240,7 +251,7 @@ def _core_frac(case: Case, facts: Mapping[str, float | str]) -> float:
     if run.device_count or not run.host_cores or not busy_ms > 0:
         return 0.0
     taken = min(busy_ms / float(facts["step_time_ms"]), 1.0) / run.host_cores
-    return taken if taken >= thresholds()["alarm"] else 0.0
+    return taken if taken >= ALARM_FRAC else 0.0
 
 
 def _python_frac(case: Case) -> float:
@@ -263,7 +274,7 @@ def _lock_held(case: Case, maker: RivalRow | None) -> Answer | None:
         return None
     share = _python_frac(case)
     saving = min(share * host.step_time_ms, host.idle_ms)
-    if saving < thresholds()["lock"] * host.step_time_ms:
+    if saving < THIRD_FRAC * host.step_time_ms:
         return None
     return case.match(
         "python-delays-loop",
@@ -282,12 +293,12 @@ def _lock_held(case: Case, maker: RivalRow | None) -> Answer | None:
 
 def input_takes_cores(case: Case) -> Answer:
     """Fire when input keeps 0.3 cores and 15 % of the host busy that computes the steps."""
-    overview, limit = case.overview_page, thresholds()
+    overview = case.overview_page
     step, run = case.step_ms, overview.environment
     wait = overview.breakdown_ms["input"]
     if run.device_count:
         return silent("device_computes")
-    if wait >= limit["input"] * step:
+    if wait >= SOME_FRAC * step:
         return silent("waits_first", wait_frac=wait / step)
     times: dict[str, float] = {}
     for one in case.tf_data_bottleneck_analysis.function_ops.records():
@@ -295,14 +306,14 @@ def input_takes_cores(case: Case) -> Answer:
             times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
     recorded = float(run.profile_duration_ms)
     busy = sum(times.values()) / recorded if recorded > 0 else 0.0
-    if busy < limit["cores"]:
+    if busy < THIRD_FRAC:
         return silent("input_cores", busy=busy)
     if not run.host_cores:
         return unknown("no_cores")
     share = min(busy / run.host_cores, 1.0)
-    if share < limit["alarm"]:
+    if share < ALARM_FRAC:
         return silent("input_cores", busy=busy)
-    longest = sorted(times, key=lambda op: -times[op])[: int(limit["named"])]
+    longest = sorted(times, key=lambda op: -times[op])[:FEW]
     return case.match(
         "input-takes-cores",
         cost_ms=share * step,

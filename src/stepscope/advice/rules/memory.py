@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.advice.evidence.device_time import idle_ref
 from stepscope.advice.evidence.steps import is_window
@@ -20,9 +19,20 @@ from stepscope.quantities import size_words
 from stepscope.registry import Answer
 from stepscope.result import Place, Ref, Severity
 from stepscope.schema import names
+from stepscope.tables.core.thresholds import (
+    ALL_FRAC,
+    HALF_FRAC,
+    LEAK_BYTES,
+    LITTLE_FRAC,
+    LONG_RUN_STEPS,
+    MANY,
+    MOST_FRAC,
+    NEARLY_ALL_FRAC,
+    SOME_FRAC,
+    UNDER_HALF_FRAC,
+)
 
 if TYPE_CHECKING:
-    from stepscope.analysis.device_idle import DeviceIdle
     from stepscope.analysis.memory_profile import MemorySystem
     from stepscope.analysis.overview_page import OverviewPage
 
@@ -34,21 +44,22 @@ _LINE: Final = re.compile(r"(?P<file>.+):(?P<line>\d+) (?P<function>.+)")
 
 def small_batch(case: Case) -> Answer:
     """Fire when 60 % of the memory is free and fixed costs idle the device 15 % of the step."""
-    overview, idle, limit = case.overview_page, case.device_idle, thresholds()
+    overview, idle = case.overview_page, case.device_idle
     memories = device_memories(case.memory_profile)
     if is_window(overview):
         return unknown("window")
     if not memories:
         return unknown("no_capacity")
     fullest = memories[0]
-    if fullest.used_frac >= limit["memory_low"]:
+    if fullest.used_frac >= UNDER_HALF_FRAC:
         return silent("room", memory=fullest.name, used_frac=fullest.used_frac)
     sent = float(overview.breakdown_ms["host_to_device"])
-    if sent >= limit["input"] * case.step_ms:  # the host prepares them before, for as long
+    if sent >= SOME_FRAC * case.step_ms:  # the host prepares them before, for as long
         return silent("sends", cost_frac=sent / case.step_ms)
-    fixed = min(_idle_ms(idle), _least_ms(overview))
+    idle_ms = sum(row.idle_ms for row in idle.causes.records() if row.cause in _FIXED)
+    fixed = min(idle_ms, _least_ms(overview))
     # As often as the batch fits into the memory, in doublings that leave a tenth free.
-    most = limit["nearly"] / max(fullest.used_frac, limit["noise"])
+    most = NEARLY_ALL_FRAC / max(fullest.used_frac, LITTLE_FRAC)
     times = 1 << max(int(most), 2).bit_length() - 1
     return case.match(
         "small-batch",
@@ -67,11 +78,6 @@ def small_batch(case: Case) -> Answer:
     )
 
 
-def _idle_ms(idle: DeviceIdle) -> float:
-    """Return idle time of the devices per step while the host does what no batch size changes."""
-    return sum(row.idle_ms for row in idle.causes.records() if row.cause in _FIXED)
-
-
 def _least_ms(overview: OverviewPage) -> float:
     """Return what every step pays, whatever else some steps do: the tenth with the least."""
     table = overview.step_table
@@ -83,15 +89,15 @@ def _least_ms(overview: OverviewPage) -> float:
 
 def memory_near_limit(case: Case) -> Answer:
     """Fire when a device's memory is 90 % full at its peak."""
-    memories, limit = device_memories(case.memory_profile), thresholds()
+    memories = device_memories(case.memory_profile)
     if not memories:
         return unknown("no_capacity")
     fullest = memories[0]
-    if fullest.used_frac < limit["nearly"]:
+    if fullest.used_frac < NEARLY_ALL_FRAC:
         return silent("room", memory=fullest.subject, used_frac=fullest.used_frac)
     return case.match(
         "memory-near-limit",
-        severity="high" if fullest.used_frac >= limit["full"] else "medium",
+        severity="high" if fullest.used_frac >= ALL_FRAC else "medium",
         evidence=(
             Ref(
                 "memory_profile",
@@ -105,7 +111,7 @@ def memory_near_limit(case: Case) -> Answer:
         peak_bytes=fullest.peak_bytes,
         capacity_bytes=fullest.capacity_bytes,
         used_frac=fullest.used_frac,
-        memories=sum(one.used_frac >= limit["nearly"] for one in memories),
+        memories=sum(one.used_frac >= NEARLY_ALL_FRAC for one in memories),
         holders=_sizes(fullest.holders) or None,
     )
 
@@ -116,20 +122,20 @@ def _sizes(holders: tuple[tuple[str, int], ...]) -> str:
 
 def memory_fragmentation(case: Case) -> Answer:
     """Fire when a memory 75 % full has its free bytes in pieces of less than half of them."""
-    memories, limit = device_memories(case.memory_profile), thresholds()
+    memories = device_memories(case.memory_profile)
     known = [one for one in memories if one.fragmentation_frac is not None]
     if not known:
         return unknown("no_fragmentation")
-    tight = [one for one in known if one.used_frac >= limit["most"] and one.free_bytes]
+    tight = [one for one in known if one.used_frac >= MOST_FRAC and one.free_bytes]
     if not tight:
         return silent("room", memory=known[0].subject, used_frac=known[0].used_frac)
     worst = max(tight, key=lambda one: one.fragmentation_frac or 0.0)
     broken = worst.fragmentation_frac or 0.0
-    if broken < limit["half"]:
+    if broken < HALF_FRAC:
         return silent("fragments", memory=worst.name, fragmentation_frac=broken)
     return case.match(
         "memory-fragmentation",
-        severity="high" if worst.used_frac >= limit["full"] else "medium",
+        severity="high" if worst.used_frac >= ALL_FRAC else "medium",
         evidence=(
             Ref(
                 "memory_profile",
@@ -149,26 +155,25 @@ def memory_fragmentation(case: Case) -> Answer:
 
 def memory_growth(case: Case) -> Answer:
     """Fire when the least use of a memory grows steadily over the steps."""
-    profile, limit = case.memory_profile, thresholds()
+    profile = case.memory_profile
     series = _least_by_step(profile.timeline.to_dict())
-    long = {memory: use for memory, use in series.items() if len(use) >= limit["steps"]}
+    long = {memory: use for memory, use in series.items() if len(use) >= MANY}
     if not long:
-        return unknown("few_memory_steps", count=limit["steps"])
-    rates = {memory: _rate(use, limit["steady"]) for memory, use in long.items()}
+        return unknown("few_memory_steps", count=MANY)
+    rates = {memory: _rate(use, NEARLY_ALL_FRAC) for memory, use in long.items()}
     memory = max(rates, key=lambda one: rates[one])
     rate, use = rates[memory], long[memory]
     grown = rate * (len(use) - 1)
-    if grown < max(limit["memory_rate"], limit["noise"] * float(use[-1])):
+    if grown < max(LEAK_BYTES, LITTLE_FRAC * float(use[-1])):
         return silent("steady", count=len(use))
     free = next((one.free_bytes for one in profile.memories if one.id == memory), None)
     left = free / rate if free else None
     return case.match(
         "memory-growth",
-        severity="medium" if left is not None and left < limit["long_run"] else "low",
+        severity="medium" if left is not None and left < LONG_RUN_STEPS else "low",
         evidence=(Ref("memory_profile", "timeline", rows=(memory,)),),
         memory=memory,
         bytes_per_step=rate,
-        grown_bytes=grown,
         step_count=len(use),
         steps_left=left,
     )
@@ -221,18 +226,18 @@ def memory_at_peak(case: Case) -> Answer:
 
 
 def _peak_finding(case: Case, memory: MemorySystem) -> Answer:
-    limit, held = thresholds(), _holders(memory)
+    held = _holders(memory)
     placed = [(who, holder) for who, holder in held if who[1]]
     who, most = placed[0] if placed else held[0]
     peak = max(memory.peak_bytes, 1)
     unseen = sum(one.held_bytes for (by, _), one in held if by == names.ALLOCATED_BEFORE)
     unseen += memory.before_recording_bytes or 0
-    is_unseen = unseen >= limit["half"] * peak
+    is_unseen = unseen >= HALF_FRAC * peak
     capacity = memory.capacity_bytes or None
     used = None if capacity is None else memory.peak_bytes / capacity
     severity: Severity = "low"  # that memory is held is no loss, and all that was recorded
-    if used is not None and used >= limit["nearly"]:
-        severity = "high" if used >= limit["full"] else "medium"
+    if used is not None and used >= NEARLY_ALL_FRAC:
+        severity = "high" if used >= ALL_FRAC else "medium"
     is_out = bool(getattr(memory, "failed_allocations", 0))
     line = max(most.lines, key=most.lines.__getitem__, default=0)
     return case.match(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.match import Case
 from stepscope.advice.render import silent
 from stepscope.registry import Answer
 from stepscope.result import Ref
+from stepscope.tables.core.thresholds import FEW, HALF_FRAC, PART_FRAC
 from stepscope.tables.device.driver_calls import is_device_allocation
 from stepscope.tables.in_steps.slow_calls import CAPTURE
 from stepscope.tables.recording.completeness import IMPLAUSIBLE_TIMES, NO_DEVICE_EVENTS
@@ -33,20 +33,20 @@ def incomplete_profile(case: Case) -> Answer:
 
 def start_up(case: Case) -> Answer:
     """Fire when slow calls into the driver cost 10 % of the steps."""
-    idle, limit = case.device_idle, thresholds()
+    idle = case.device_idle
     step = case.step_ms
     calls = list(idle.slow_calls.records())
     # Memory is taken and given back later on, too: that alone does not start a device.
     starting = sum(row.total_ms for row in calls if not is_device_allocation(row.call))
-    if starting < limit["part"] * step:
-        return case.below(starting, "part")
+    if starting < PART_FRAC * step:
+        return case.below(starting, PART_FRAC)
     spent = min(sum(row.total_ms for row in calls), step)
     capture = next((row for row in calls if row.call == CAPTURE), None)
     is_capture = capture is not None and 2 * capture.total_ms > spent
     if is_capture and capture is not None:
         calls, spent = [capture], capture.total_ms
     again = max(row.steps_frac for row in calls)
-    recurs = idle.step_count >= limit["few_steps"] and again > limit["half"]
+    recurs = idle.step_count >= FEW and again > HALF_FRAC
     if recurs and not is_capture:
         return silent("restarting_calls", again_frac=again)
     return case.match(

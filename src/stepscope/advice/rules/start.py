@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import thresholds
 from stepscope.advice.match import Case
 from stepscope.advice.render import silent
 from stepscope.quantities import size_words
 from stepscope.registry import Answer
 from stepscope.result import Place, Ref
+from stepscope.tables.core.thresholds import LONG_START_MS, PART_FRAC, SEVERAL, START_MS
 
 if TYPE_CHECKING:
     from stepscope.analysis.startup import PartRow
@@ -38,13 +38,13 @@ _FRAMEWORKS: Final = frozenset(
 
 def slow_start(case: Case) -> Iterator[Answer]:
     """Fire for each cause whose parts have a tenth of the start, and a second."""
-    found, limit = case.startup, thresholds()
-    least = max(limit["start"] * found.start_ms, limit["start_ms"])
+    found = case.startup
+    least = max(PART_FRAC * found.start_ms, START_MS)
     groups: dict[tuple[str, str], list[PartRow]] = {}
     for part in found.parts.records():
         cause = _CAUSE_OF.get(part.kind)
         is_excused = (part.kind == "import" and part.name in _FRAMEWORKS) or (
-            part.kind == "tracing" and part.count < limit["retraces"]
+            part.kind == "tracing" and part.count < SEVERAL
         )
         if cause is not None and not is_excused:
             name = "" if cause in _TOGETHER else part.name
@@ -52,7 +52,7 @@ def slow_start(case: Case) -> Iterator[Answer]:
     costs = {key: sum(part.time_ms for part in parts) for key, parts in groups.items()}
     fires = sorted((key for key in costs if costs[key] >= least), key=lambda key: -costs[key])
     if not fires:
-        yield silent("short_start", limit_frac=limit["start"])
+        yield silent("short_start", limit_frac=PART_FRAC)
     for cause, name in fires:
         parts, cost = groups[cause, name], costs[cause, name]
         largest, size = parts[0], sum(part.read_bytes for part in parts if part.read_bytes > 0)
@@ -60,7 +60,7 @@ def slow_start(case: Case) -> Iterator[Answer]:
         yield case.match(
             cause,
             cost_ms=cost,
-            severity="medium" if cost >= limit["long_start_ms"] else "low",
+            severity="medium" if cost >= LONG_START_MS else "low",
             place=_place(largest.place),
             evidence=(Ref("startup", "parts.time_ms", rows=(largest.name,)),),
             name=largest.name,

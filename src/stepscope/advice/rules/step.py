@@ -7,9 +7,10 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Final
 
-from stepscope.advice.catalogue import CauseEntry, causes, effects, family_of, thresholds
+from stepscope.advice.catalogue import CauseEntry, causes, effects, family_of
 from stepscope.advice.conditions import first_failure
 from stepscope.advice.evidence.dispatches import dispatch_threshold, dispatched
+from stepscope.advice.evidence.lines import place_of_part
 from stepscope.advice.evidence.steps import is_the_recorders
 from stepscope.advice.evidence.threads import (
     dispatches,
@@ -30,6 +31,16 @@ from stepscope.quantities import share_words
 from stepscope.registry import Answer, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
+from stepscope.tables.core.thresholds import (
+    FEW,
+    HALF_FRAC,
+    LARGE_FRAC,
+    LIST_CHARS,
+    LITTLE_FRAC,
+    MANY,
+    PART_FRAC,
+    SOME_FRAC,
+)
 from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE
 from stepscope.tables.traits.op_families import PRODUCTS, SCOPES, UNUSUAL
 from stepscope.tables.traits.updates import has_fused, is_update, optimizer_of
@@ -70,14 +81,14 @@ def largest_part(case: Case) -> Iterator[Answer]:
     known = 1 - nothing if account.is_window else 1.0
     shown = [part for part in parts if _is_shown(part, known)]
     if not shown:
-        yield case.below(max((part.time_ms for part in parts), default=0.0), "part")
+        yield case.below(max((part.time_ms for part in parts), default=0.0), PART_FRAC)
         return
     framework = _framework(case)
     judged = [(part, _cause(part, case, framework, runtime)) for part in shown]
     judged.sort(key=lambda pair: -_worth(pair[0], pair[1][0], account) * pair[0].time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
     for rank, (part, (cause, facts)) in enumerate(judged):
-        if rank < thresholds()["named"] or part is largest:
+        if rank < FEW or part is largest:
             found = _finding(part, case, cause, facts)
             yield replace(found, evidence=(*found.evidence, *_evidence(part)))
 
@@ -93,9 +104,9 @@ def python_bound(case: Case) -> Answer:
 
 
 def _is_shown(part: AccountPart, known: float) -> bool:
-    limit = thresholds()["some" if part.kind in _CODE else "part"]
+    least = SOME_FRAC if part.kind in _CODE else PART_FRAC
     is_known = part.kind not in _OURS and part.name not in _UNKNOWN_OPS
-    return is_known and part.step_frac >= max(known * limit, thresholds()["noise"] / 2)
+    return is_known and part.step_frac >= max(known * least, LITTLE_FRAC / 2)
 
 
 # The time in the row of a part, without the runtime around it.
@@ -151,12 +162,10 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
     account, host = case.step_account, case.optional.host_activity
     overview = case.optional.overview_page
     serves = overview is not None and overview.environment.task_type == "Inference"
-    first, made = part.text("first"), _made_mostly(part)
+    first = part.text("first")
     call = first if part.text("first_kind") in ("library", "framework") else ""
-    is_call = bool(call) and part.number("first_frac") >= thresholds()["half"]
-    if part.kind == "framework" and made == _READ:
-        call, is_call = made, True
-    elif not is_call and (known := _known_call(part)):
+    is_call = bool(call) and part.number("first_frac") >= HALF_FRAC
+    if not is_call and (known := _known_call(part)):
         call, is_call = known, True
     facts: Facts = {
         "kind": part.kind,
@@ -172,7 +181,7 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
         "meanwhile": phrase("meanwhile") if _has_ops(account, overview) else None,
         "runtime_more": phrase("runtime_more") if runtime > 1 else None,
         "within": part.within,
-        "runs": round(part.runs) if part.runs >= thresholds()["twice"] else None,
+        "runs": round(part.runs) if part.runs >= 2 else None,
         "growth": part.number("growth"),
         "copies_argument": float(part.has(COPIES_ARGUMENT)),
         "replicated": float(part.has(ON_EACH_DEVICE)),
@@ -202,7 +211,7 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
     scoped = part.name if part.name in SCOPES else part.op or part.name
     family = family_of(scoped, call if is_call else "")
     if family is not None and part.kind == "eager":
-        is_most = part.number("first_frac") >= thresholds()["half"]
+        is_most = part.number("first_frac") >= HALF_FRAC
         facts["is_mostly_work"] = float(is_most and family.kind == "work")
     elif family is not None and (part.kind in ("op", *_CODE) or is_call):
         facts |= {
@@ -215,8 +224,7 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
     return facts
 
 
-# JAX's runtime: what reads an array, and hands one over, as for a callback.
-_READ: Final = "np.asarray(jax.Array)"
+# JAX's runtime puts an array on the device, as for a callback.
 _PUT: Final = "DevicePut"
 
 
@@ -227,17 +235,20 @@ def _has_table_gradient(account: StepAccount) -> bool:
 
 
 def _known_call(part: AccountPart) -> str:
-    """Return a call that the catalogue knows, and whose arguments the rest of a part makes."""
-    if part.kind != "python":
+    """Return a call that the catalogue knows and most of a part is for.
+
+    The rest of a function's own Python makes the arguments of such a call.
+    """
+    if part.kind not in ("python", "framework"):
         return ""
-    least = thresholds()["quarter"]
+    least = LARGE_FRAC if part.kind == "python" else HALF_FRAC
     large = (one.name for one in part.shares if one.role == MADE and one.share_frac >= least)
     return next((name for name in large if family_of("", name) is not None), "")
 
 
 def _made_mostly(part: AccountPart) -> str:
     """Return what a part is mostly made of; "" where no name has half of it."""
-    half = thresholds()["half"]
+    half = HALF_FRAC
     return next((o.name for o in part.shares if o.role == MADE and o.share_frac >= half), "")
 
 
@@ -261,7 +272,7 @@ def _largest_shares(part: AccountPart) -> str:
     if len(made) == 1 and _is_the_part(part, made[0][0]):
         return ""
     fitting = (listed(made, count) for count in range(len(made), 0, -1))
-    return next((text for text in fitting if len(text) <= thresholds()["line_length"]), "")
+    return next((text for text in fitting if len(text) <= LIST_CHARS), "")
 
 
 def _has_ops(account: StepAccount, overview: OverviewPage | None) -> bool:
@@ -286,7 +297,7 @@ def _is_compiled(host: HostActivity | None) -> bool:
 
 def _compiled(host: HostActivity | None, part: AccountPart) -> str | None:
     """Return the function that most of the compilation is for; None where none is known."""
-    least = thresholds()["half"] * part.time_ms
+    least = HALF_FRAC * part.time_ms
     calls = () if host is None else host.calls.records()
     built = [one for one in calls if one.built > 0 and one.build_ms >= least]
     return max(built, key=lambda one: one.build_ms).function if built else None
@@ -295,19 +306,19 @@ def _compiled(host: HostActivity | None, part: AccountPart) -> str | None:
 def _worth(part: AccountPart, cause: CauseEntry, account: StepAccount) -> float:
     """Return the share of a part that it is ranked by: small where it is likely to be needed."""
     worth, typical = cause.worth, part.typical_ms
-    if part.kind == "op" and part.runs >= thresholds()["steps"] and typical >= 0:
+    if part.kind == "op" and part.runs >= MANY and typical >= 0:
         # An op that every step runs often, and that few steps spend time in, was interrupted.
         worth *= min(typical / part.alone_ms, 1.0) if part.alone_ms > 0 else 1.0
     elif part.kind == "framework" and _is_rare(part) and typical >= 0:
         worth *= min(typical / part.time_ms, 1.0)  # so was a dispatch that is long in few steps
     is_beside = account.is_window and part.kind == "unrecorded"
     # Time in which nothing was recorded, outside of steps, and what was compiled once.
-    return worth * thresholds()["part"] if is_beside or _is_once(part, account) else worth
+    return worth * PART_FRAC if is_beside or _is_once(part, account) else worth
 
 
 def _is_once(part: AccountPart, account: StepAccount) -> bool:
     """Return whether it is compilation that only the first of several steps has."""
-    is_first = part.number("first_step_frac") >= thresholds()["half"]
+    is_first = part.number("first_step_frac") >= HALF_FRAC
     return part.kind == "compile" and account.step_count > 1 and is_first
 
 
@@ -321,13 +332,12 @@ def _is_interrupted(part: AccountPart) -> bool:
 
     Another program that takes the processor hits whatever runs just then.
     """
-    limit = thresholds()
-    if part.kind in _CODE and _is_rare(part) and part.step_frac < limit["part"]:
+    if part.kind in _CODE and _is_rare(part) and part.step_frac < PART_FRAC:
         return True
     return (
-        part.runs >= limit["steps"]
-        and part.number("steps_frac") < limit["half"]
-        and 0 < part.typical_ms < limit["half"] * part.alone_ms
+        part.runs >= MANY
+        and part.number("steps_frac") < HALF_FRAC
+        and 0 < part.typical_ms < HALF_FRAC * part.alone_ms
         and not part.number("every") > 1
     )
 
@@ -354,7 +364,7 @@ def _finding(part: AccountPart, case: Case, cause: CauseEntry, facts: Facts) -> 
         low_ms=saving.low_ms,
         high_ms=min(saving.high_ms, most),
         severity=_severity(part, cause, saving.expected_ms, account),
-        place=place_of_wait(part, account) or _place(part),
+        place=place_of_wait(part, account) or place_of_part(part),
         details=_details(part, account),
         more=facts,
     )
@@ -371,30 +381,12 @@ def _finding(part: AccountPart, case: Case, cause: CauseEntry, facts: Facts) -> 
     )
     if cause.id == _IDLE_SERVICE:
         return without_saving(found, phrase("waits_for_requests"))
-    if (
-        part.kind == "unrecorded"
-        and not account.busy_ms > 0
-        and part.step_frac >= 1 - thresholds()["noise"]
-    ):
+    if part.kind == "unrecorded" and not account.busy_ms > 0 and part.step_frac >= 1 - LITTLE_FRAC:
         return without_saving(found, phrase("nothing_recorded"))
     return found
 
 
 _IDLE_SERVICE: Final = "part-idle-service"
-
-
-def _place(part: AccountPart) -> Place:
-    is_op = part.kind in ("op", "eager", "function", "layer")
-    is_call = part.text("first_kind") in ("library", "framework") and not is_op
-    return Place(
-        function=part.function,
-        file=part.file,
-        line=part.line or 0,
-        caller=part.caller,
-        call=part.text("first") if is_call else "",
-        op=part.op if is_op else "",
-        family=part.name if part.kind == "op" else "",
-    )
 
 
 def _details(part: AccountPart, account: StepAccount) -> tuple[str, ...]:
@@ -429,7 +421,7 @@ def _evidence(part: AccountPart) -> Iterator[Ref]:
 def growing_steps(case: Case) -> Answer:
     """Fire when every one of at least four steps runs more ops than the one before."""
     account, grows = case.step_account, case.step_account.growth
-    if account.step_count <= thresholds()["few_steps"] or not account.has_events:
+    if account.step_count <= FEW or not account.has_events:
         return unknown("few_steps_with_ops")
     if grows is None:
         return silent("no_growth")
@@ -470,7 +462,7 @@ def recomputed_activations(case: Case) -> Answer:
     if of_torch is None and not any("jit(" in one.name or "aten/" in one.name for one in ops):
         return unknown("no_recomputed_names")
     spent = sum(one.time_ms for one in again) if of_torch is None else of_torch.ms
-    if spent < thresholds()["some"] * case.step_ms:
+    if spent < SOME_FRAC * case.step_ms:
         return case.below(spent)
     first = of_torch.first if of_torch else max(again, key=lambda one: one.time_ms).name
     # The runtime's work around ops goes with them.

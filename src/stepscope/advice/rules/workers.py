@@ -9,13 +9,29 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from stepscope.advice.catalogue import texts, thresholds
+from stepscope.advice.catalogue import texts
 from stepscope.advice.match import Case
 from stepscope.advice.render import below, phrase, silent, unknown
 from stepscope.columns import distinct
 from stepscope.columns.space import F64
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Place, Ref
+from stepscope.tables.core.thresholds import (
+    ACT_FRAC,
+    BUCKET_BYTES,
+    CALLS_PER_BATCH,
+    COMPARED,
+    DISPATCH_US,
+    DOZENS,
+    FEW,
+    HALF_FRAC,
+    LATE_MS,
+    MOST_FRAC,
+    PART_FRAC,
+    SHORT_MESSAGE_MS,
+    SMALL_MESSAGE_BYTES,
+    SOME_FRAC,
+)
 
 if TYPE_CHECKING:
     from stepscope.analysis.collectives import GroupRow
@@ -32,13 +48,13 @@ _SURE: Final = {"persistent": 1.0, "episodic": 0.75, "once": 0.5}
 
 def collective_bound(case: Case) -> Answer:
     """Fire when exposed transfers cost 3 % of the step and little work could hide them."""
-    limit, time = thresholds(), collective_time(case.pod_viewer)
+    time = collective_time(case.pod_viewer)
     if time.transfer_ms == 0:
         return silent("no_collective")
     if time.transfer_ms <= time.work_ms:
         return silent("can_hide", transfer_ms=time.transfer_ms, work_ms=time.work_ms)
-    is_short = time.transfer_us < limit["dispatch_us"]
-    is_small = time.is_matched and time.per_step >= limit["many_calls"] and is_short
+    is_short = time.transfer_us < DISPATCH_US
+    is_small = time.is_matched and time.per_step >= CALLS_PER_BATCH and is_short
     return case.match(
         "collective-bound-small" if is_small else "collective-bound",
         min(time.transfer_ms / 2, time.exposed_ms),  # 16 bits are half the bytes
@@ -68,7 +84,6 @@ def exposed_collectives(case: Case) -> Answer:
         cost_ms=time.exposed_ms,
         evidence=_transfer_evidence(time),
         exposed_ms=time.exposed_ms,
-        hidden_ms=time.hidden_ms,
         transfer_ms=time.transfer_ms,
         work_ms=time.work_ms,
         hidden_frac=time.hidden_ms / time.transfer_ms,
@@ -88,31 +103,31 @@ _REDUCES: Final = re.compile(r"all_?reduce|reduce_?scatter")
 
 def gradient_buckets(case: Case) -> Answer:
     """Fire when 20 reductions of less than 1 MiB cost 3 % of the step with nothing beside them."""
-    overview, limit = case.overview_page, thresholds()
+    overview = case.overview_page
     steps = max(len(overview.step_table), 1)
     exchanges = case.optional.collectives
     groups = () if exchanges is None else exchanges.groups.records()
     rows = [one for one in groups if _REDUCES.search(one.collective.lower())]
     if not any(one.message_bytes > 0 for one in rows):
         return _between_processes(case, steps)
-    small = [one for one in rows if 0 < one.message_bytes < limit["small_message"]]
+    small = [one for one in rows if 0 < one.message_bytes < SMALL_MESSAGE_BYTES]
     count, exposed = (_per_step(small, name, steps) for name in ("count", "exposed_ms"))
-    if count < limit["small_messages"]:
+    if count < DOZENS:
         return silent("few_reductions", count=count)
     carried = sum(one.count * one.message_bytes for one in small) / steps
-    buckets = max(carried / limit["bucket"], 1.0)
+    buckets = max(carried / BUCKET_BYTES, 1.0)
     # Together they take as long as so few of the same latency, and their bytes at the rate of
     # large messages; where the recording has none, half of the time is a guess.
-    large = [one.algorithm_gbps for one in rows if one.message_bytes >= limit["bucket"]]
+    large = [one.algorithm_gbps for one in rows if one.message_bytes >= BUCKET_BYTES]
     best = max((rate for rate in large if rate > 0), default=0.0)
     most = exposed * (1 - buckets / count)
     saving = most - carried / best / 1e6 if best else most / 2
-    if saving < limit["act"] * case.step_ms:
+    if saving < ACT_FRAC * case.step_ms:
         return case.below(exposed)
     return case.match(
         "gradient-buckets",
         saving,
-        sure=1.0 if best else limit["most"],
+        sure=1.0 if best else MOST_FRAC,
         cost_ms=exposed,
         high_ms=most,
         evidence=(Ref("collectives", "groups", rows=tuple({one.collective for one in small})),),
@@ -125,7 +140,7 @@ def gradient_buckets(case: Case) -> Answer:
 
 def _between_processes(case: Case, steps: int) -> Answer:
     """Return exchanges of processors, whose sizes nobody notes: many short ones in a row."""
-    limit, nothing = thresholds(), unknown("no_sizes")
+    nothing = unknown("no_sizes")
     account, pod = case.optional.step_account, case.optional.pod_viewer
     ops = case.optional.framework_op_stats
     if account is None or account.has_device or ops is None:
@@ -139,7 +154,7 @@ def _between_processes(case: Case, steps: int) -> Answer:
     names = (one.name.lower() for one in account.owners.records() if one.kind == "collective")
     if part is None or not any(map(_REDUCES.search, names)):
         return nothing
-    if count < limit["small_messages"] or part.time_ms > limit["short_message_ms"] * count:
+    if count < DOZENS or part.time_ms > SHORT_MESSAGE_MS * count:
         return silent("few_reductions", count=count)
     has_place = part.function and part.line
     return case.match(
@@ -164,15 +179,15 @@ def _per_step(rows: list[GroupRow], name: str, steps: int) -> float:
 
 def unbalanced_devices(case: Case) -> Answer:
     """Fire when equal shares would shorten the busiest device's work by 5 % of the step."""
-    overview, pod, limit = case.overview_page, case.pod_viewer, thresholds()
+    overview, pod = case.overview_page, case.pod_viewer
     work = np.asarray(pod.workers["device_work_ms"], dtype=np.float64)
     if len(work) < 2 or not work.max(initial=0.0) > 0:
         many = overview.environment.device_count
         return unknown("one_of_devices", count=many) if many > 1 else silent("one_device")
     excess = float(work.max() - work.mean())
-    if excess < limit["some"] * case.step_ms:
+    if excess < SOME_FRAC * case.step_ms:
         return case.below(excess)
-    if overview.steps.count < limit["few_steps"]:
+    if overview.steps.count < FEW:
         return unknown("few_counted", count=overview.steps.count)
     kernels = case.optional.kernel_stats
     by_device = [] if kernels is None else list(kernels.by_device.records())
@@ -182,7 +197,7 @@ def unbalanced_devices(case: Case) -> Answer:
     idle = _is_small(work) if recorded is None else _is_small(work) & _is_small(recorded)
     unused, busiest = int(idle.sum()), int(work.argmax())
     more = _more_kernels(counts, busiest)
-    if not unused and (more is None or more < limit["part"]):
+    if not unused and (more is None or more < PART_FRAC):
         return silent("unequal_unknown" if more is None else "equal_kernels")
     worker = list(pod.workers.records())[busiest]
     return case.match(
@@ -205,7 +220,7 @@ def unbalanced_devices(case: Case) -> Answer:
 
 def _is_small(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return which devices are not in use, by their work."""
-    found: np.ndarray[Any, Any] = values < thresholds()["some"] * values.max()
+    found: np.ndarray[Any, Any] = values < SOME_FRAC * values.max()
     return found
 
 
@@ -264,7 +279,7 @@ def straggler(case: Case) -> Answer | Iterator[Answer]:
 def _costly(pod: Pod | None) -> list[SuspectRow]:
     """Return suspects that cost 3 % of the step or more, the most expensive first."""
     rows = [] if pod is None else list(pod.suspects.records())
-    return [row for row in rows if row.cost_frac >= thresholds()["act"]]
+    return [row for row in rows if row.cost_frac >= ACT_FRAC]
 
 
 def _suspected(cause: str, case: Case, suspects: list[SuspectRow]) -> Iterator[Answer]:
@@ -273,22 +288,21 @@ def _suspected(cause: str, case: Case, suspects: list[SuspectRow]) -> Iterator[A
     What one saves alone is expected, but where others are slow with it: they hide it until they
     are fixed as well. Then its cost is expected, and the saving alone is the least.
     """
-    advice, limit, pod = texts("advice"), thresholds(), case.pod
-    for row in suspects[: int(limit["named"])]:
+    advice, pod = texts("advice"), case.pod
+    for row in suspects[:FEW]:
         alone = max(row.saving_ms, 0.0)
         is_hidden = alone < row.cost_ms / 2
-        is_sure = pod.counted_steps >= limit["few_steps"]
+        is_sure = pod.counted_steps >= FEW
         yield case.match(
             cause,
             row.cost_ms if is_hidden else alone,
-            sure=_SURE[row.pattern] if is_sure else limit["half"],
+            sure=_SURE[row.pattern] if is_sure else HALF_FRAC,
             step_ms=pod.step_ms,
             cost_ms=row.cost_ms,
             low_ms=alone if is_hidden else None,
             high_ms=max(row.cost_ms, alone),
             evidence=(Ref("pod", "suspects.cost_ms", rows=(row.name,)), Ref("pod", "evidence")),
             error_ms=row.error_ms,
-            saving_alone_ms=row.saving_ms,
             worker=row.name,
             kind=row.kind,
             more={"cause": row.cause},
@@ -311,12 +325,12 @@ def _last_worker(workers: PodViewer, case: Case) -> Answer:
         return _last_processor(apart, case, step)
     found, advice = workers.straggler, texts("advice")
     if found is None:
-        return below(0.0, step, thresholds()["act"])
+        return below(0.0, step, ACT_FRAC)
     return case.match(
         "straggler",
         found.caused_wait_ms,
         step_ms=step,
-        sure=thresholds()["half"] if found.last_frac is None else 1.0,
+        sure=HALF_FRAC if found.last_frac is None else 1.0,
         evidence=(Ref("pod_viewer", "workers.caused_wait_ms", rows=(found.device or found.host,)),),
         details=(found.message,),
         caused_wait_ms=found.caused_wait_ms,
@@ -330,8 +344,7 @@ def _last_worker(workers: PodViewer, case: Case) -> Answer:
 
 def _last_processor(found: ProcessorWaits, case: Case, step: float) -> Answer:
     """Return who comes last to collectives of processors, of workers however few."""
-    limit = thresholds()
-    if found.waited_ms < limit["act"] * step or found.last_frac < limit["most"]:
+    if found.waited_ms < ACT_FRAC * step or found.last_frac < MOST_FRAC:
         return silent("no_last", cost_frac=found.waited_ms / step)
     return case.match(
         "straggler",
@@ -357,20 +370,20 @@ def _alone(time: CollectiveTime, overview: OverviewPage | None) -> Silence | Unk
 
 def worker_skew(case: Case) -> Answer:
     """Fire when workers wait 3 % of the step for others and no single one is to blame."""
-    pod, limit = case.pod_viewer, thresholds()
+    pod = case.pod_viewer
     time = collective_time(pod)
     if time.on_host and time.transfer_ms > 0:
         return unknown("processors")
     if not time.is_matched:
         return silent("no_matched")
     late = pod.straggler
-    if late is not None and late.caused_wait_ms >= limit["half"] * time.waited_ms:
+    if late is not None and late.caused_wait_ms >= HALF_FRAC * time.waited_ms:
         return silent("a_straggler")
     most = max(float(value) for value in pod.workers["waited_ms"])
     return case.match(
         "worker-skew",
         time.waited_ms,
-        sure=limit["half"] if len(pod.step_nums) < limit["few_steps"] else 1.0,
+        sure=HALF_FRAC if len(pod.step_nums) < FEW else 1.0,
         high_ms=most,
         evidence=(
             Ref("pod_viewer", "workers.waited_ms"),
@@ -417,13 +430,13 @@ def hung_collective(case: Case) -> Answer:
 
 def _late_rank(found: HungCollectives) -> RankRow | None:
     """Return the rank that nearly always comes last, where there is one."""
-    ranks, limit = [*found.ranks.records()], thresholds()
+    ranks = [*found.ranks.records()]
     compared = sum(one.came_last for one in ranks)
     worst = max(ranks, key=lambda one: one.late_ms, default=None)
-    is_few = compared < limit["compared"]
-    if worst is None or is_few or worst.came_last < limit["most"] * compared:
+    is_few = compared < COMPARED
+    if worst is None or is_few or worst.came_last < MOST_FRAC * compared:
         return None
-    return worst if worst.late_ms >= limit["late_ms"] * worst.came_last else None
+    return worst if worst.late_ms >= LATE_MS * worst.came_last else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from stepscope.tables.core.op_scopes import (
 )
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
-from stepscope.tables.core.thresholds import BLOCK, HALF_FRAC, LONGEST_NAME
+from stepscope.tables.core.thresholds import BLOCK, HALF_FRAC, LINE_CHARS
 from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.host.events import (
@@ -330,7 +330,7 @@ def _is_many(op: OpName) -> bool:
 
 def _kernel(name: str) -> OpName:
     told = _KERNEL.match(name)
-    short = (told.group(1) if told else name)[:LONGEST_NAME]
+    short = (told.group(1) if told else name)[:LINE_CHARS]
     return OpName(OpCategory.UNKNOWN, short, _MODEL_OPS.get(kernel_class(name), "Unknown"))
 
 

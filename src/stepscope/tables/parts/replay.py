@@ -27,12 +27,12 @@ from stepscope.tables.account.owners import Owner, owners
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.thresholds import (
     BLOCK,
-    GOES_WITH_FRAC,
+    DOZENS,
     HALF_FRAC,
-    HIGHEST,
     LITTLE_FRAC,
     MOST_FRAC,
     SHORT_OP_PS,
+    THIRD_FRAC,
     VERY_LARGE,
 )
 from stepscope.tables.parts.grouping import Part
@@ -274,8 +274,8 @@ class Consequence:
     short_ops: float
 
 
-_REMOVE = Consequence(around=1.0, ops=GOES_WITH_FRAC, short_ops=GOES_WITH_FRAC)
-_BATCH = Consequence(around=1.0, ops=GOES_WITH_FRAC, short_ops=1.0)
+_REMOVE = Consequence(around=1.0, ops=THIRD_FRAC, short_ops=THIRD_FRAC)
+_BATCH = Consequence(around=1.0, ops=THIRD_FRAC, short_ops=1.0)
 _OVERLAP = Consequence(around=1.0, ops=0.0, short_ops=0.0)
 # The producers of an op's inputs and the readers of its outputs shrink with it.
 _SHRINK = Consequence(around=HALF_FRAC, ops=1.0, short_ops=1.0)
@@ -312,7 +312,7 @@ def what_if(
     plan = dependencies(found, cores)
     listed = owners(found) if listed is None else listed
     least = LITTLE_FRAC * float(plan.step_ps.sum())
-    large = [part for part in made[:HIGHEST] if part.total_ps >= least]
+    large = [part for part in made[:DOZENS] if part.total_ps >= least]
     played = [_without(found, plan, listed, part) for part in large]
     del plan
     if len(found.timeline.step) > VERY_LARGE:

@@ -17,7 +17,7 @@ from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, time_by
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
-from stepscope.tables.core.thresholds import FEW, HALF_FRAC, LONGEST_NAME, SEVERAL, TRACE_FRAC
+from stepscope.tables.core.thresholds import FEW, HALF_FRAC, LINE_CHARS, SEVERAL, TRACE_FRAC
 from stepscope.tables.hlo.dataflow import reached, readers
 from stepscope.tables.hlo.replica_groups import computes_the_same
 from stepscope.tables.host.events import Work
@@ -186,11 +186,11 @@ _SAYS_NOTHING: Final = re.compile(
 def brief(name: str) -> str:
     """Return the telling end of a long path."""
     parts = name.split("/")
-    if len(name) <= LONGEST_NAME or len(parts) <= FEW:
+    if len(name) <= LINE_CHARS or len(parts) <= FEW:
         return name
     telling = [one for one in parts[:-1] if not _SAYS_NOTHING.fullmatch(one)] + parts[-1:]
     short = "/".join(telling)
-    return short if len(short) <= LONGEST_NAME else "…/" + "/".join(telling[-FEW:])
+    return short if len(short) <= LINE_CHARS else "…/" + "/".join(telling[-FEW:])
 
 
 # The lists of numbers in a list of lists.

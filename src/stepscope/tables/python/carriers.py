@@ -13,7 +13,7 @@ import numpy as np
 
 from stepscope.columns.space import I64, Bool
 from stepscope.tables.core.interval_overlap import covered
-from stepscope.tables.core.thresholds import ALL_FRAC, DEEPEST, HALF_FRAC, HIGHEST, MOST_FRAC
+from stepscope.tables.core.thresholds import ALL_FRAC, DEEPEST, DOZENS, HALF_FRAC, MOST_FRAC
 from stepscope.tables.python.frames import FRAMEWORK, LIBRARY, Frames
 from stepscope.tables.python.moments import one_line
 from stepscope.tables.steps.attribution import HostSteps
@@ -40,7 +40,7 @@ def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Fra
         return calls
     call, is_carried = calls.call, np.zeros(len(calls.rows), dtype=bool)
     parent = None
-    for _level in range(HIGHEST):
+    for _level in range(DOZENS):
         name = seen.carrier(call)
         begun = call[first]
         is_around = (begun >= 0) & (seen.code[np.maximum(begun, 0)] == name)
@@ -56,7 +56,7 @@ def below_carriers(calls: Frames, steps: HostSteps, ops: tuple[I64, I64]) -> Fra
         is_carried |= call != outer
     if parent is None:
         return calls
-    for _level in range(HIGHEST):
+    for _level in range(DOZENS):
         wrappers = seen.wrappers(call, parent, is_carried)
         if not wrappers:
             break

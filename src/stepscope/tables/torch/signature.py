@@ -11,6 +11,7 @@ from math import prod
 from typing import Any, Final, TypeGuard
 
 from stepscope.limits import json_value
+from stepscope.tables.core.thresholds import DIMS, FEW, LARGEST_DIM
 
 Shape = tuple[int, ...]
 
@@ -39,10 +40,6 @@ TYPES: Final[dict[str, tuple[str, int]]] = {
 #: What is written for the type of a list; one of more than 30 tensors has no shapes.
 TENSOR_LIST: Final = "TensorList"
 _WHOLE: Final = re.compile(r"-?\d{1,12}")
-# Beyond these a shape is damage: products of two shapes still fit a double.
-_MOST_DIMS: Final = 12
-_LARGEST: Final = 1 << 40
-_MOST_LISTED: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +159,8 @@ def _is_shape(shape: Any) -> TypeGuard[Shape]:
     """Whether this is the shape of a tensor, and not damage."""
     return (
         isinstance(shape, tuple)
-        and len(shape) <= _MOST_DIMS
-        and all(isinstance(size, int) and 0 <= size <= _LARGEST for size in shape)
+        and len(shape) <= DIMS
+        and all(isinstance(size, int) and 0 <= size <= LARGEST_DIM for size in shape)
     )
 
 
@@ -173,7 +170,7 @@ _BYTES: Final = dict(TYPES.values())
 def _word(dims: tuple[Any, ...]) -> str:
     if all(isinstance(size, int) for size in dims):
         return "×".join(map(str, dims))
-    listed = [_word(one) for one in dims[:_MOST_LISTED] if isinstance(one, tuple)]
+    listed = [_word(one) for one in dims[:FEW] if isinstance(one, tuple)]
     more = len(dims) - len(listed)
     return " + ".join(listed) + (f" + {more} more" if more else "")
 

@@ -45,15 +45,15 @@ def ms(found: WhatIf) -> tuple[float, float, float]:
 @pytest.mark.parametrize(
     ("rows", "saved_ms"),
     [
-        # With it go the 100 and 200 µs around the op and a third of its 300 µs, which is less
+        # With it go the 100 and 200 µs around the op and 0.3 of its 300 µs, which is less
         # than twice the function.
-        (["PPPPFFFF..", "tf_pool  .....OOO.."], (0.4, 0.4, 0.4 + 0.3 + 0.1)),
+        (["PPPPFFFF..", "tf_pool  .....OOO.."], (0.4, 0.4, 0.4 + 0.3 + 0.3 * 0.3)),
         # Without it a step takes the 300 µs of work that it hid, and 100 more. At best the work
-        # gets shorter, too: by half of what shared the cores with it, and by a third of all 400.
-        ([".PPPPPPPP.", "tf_pool  OOOO......"], (0.6, 0.6, 0.6 + 0.15 + 0.4 / 3)),
-        # The step waits for 900 µs of ops. Of two cores it held one for 800 µs; and a third of
+        # gets shorter, too: by half of what shared the cores with it, and by 0.3 of all 400.
+        ([".PPPPPPPP.", "tf_pool  OOOO......"], (0.6, 0.6, 0.6 + 0.15 + 0.3 * 0.4)),
+        # The step waits for 900 µs of ops. Of two cores it held one for 800 µs; and 0.3 of
         # the ops may go with it.
-        ([".PPPPPPPP.", "tf_pool  OOOOOOOOO."], (0.1, 0.1, 0.1 + 0.4 + 0.9 / 3)),
+        ([".PPPPPPPP.", "tf_pool  OOOOOOOOO."], (0.1, 0.1, 0.1 + 0.4 + 0.3 * 0.9)),
     ],
     ids=["the work waits for it", "work goes on beside it", "ops have a core of theirs"],
 )
@@ -68,7 +68,7 @@ def test_work_beside_a_function_bounds_what_it_saves(
 
 def test_of_many_cores_a_function_holds_one() -> None:
     found = drawn(".PPPPPPPP." * 3, f"tf_pool  {'OOOO......' * 3}")
-    most_ms = 0.6 + 0.3 / 8 + 0.4 / 3
+    most_ms = 0.6 + 0.3 / 8 + 0.3 * 0.4
     assert ms(without(found, "prepare", cores=8))[2] == pytest.approx(most_ms)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from stepscope.advice.catalogue import causes, thresholds
+from stepscope.advice.catalogue import causes
 from stepscope.result import Diagnostic, Finding, Result
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.format import caller_text, clean, place_text, shorten, width
+from stepscope.tables.core.thresholds import ALARM_FRAC
 
 _SEVERITY = {"high": "bold red", "medium": "bold yellow", "low": "bold cyan", "info": "bold"}
 # Parts of a healthy step that are named, and words of a line.
@@ -100,7 +101,7 @@ def _is_loss(finding: Finding) -> bool:
         return True
     cost = finding.measured.get("cost_ms") or finding.measured.get("part_ms") or 0.0
     whole = float(finding.measured.get("step_time_ms") or 0.0)
-    is_much = whole > 0 and float(cost) >= thresholds()["alarm"] * whole
+    is_much = whole > 0 and float(cost) >= ALARM_FRAC * whole
     return is_much and causes()[finding.cause].severity in ("overhead", "large", "open")
 
 
