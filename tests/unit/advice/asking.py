@@ -15,7 +15,8 @@ from stepscope.registry import Answer
 from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from tests.profiles.loops import Loop, record
-from tests.profiles.model import Plane, space
+from tests.profiles.model import Event, Plane, space
+from tests.unit.tables.account.drawn import host
 
 
 def profile_of(*loops: Loop) -> Profile:
@@ -74,3 +75,15 @@ def ask(*loops: Loop) -> Asked:
 def opened(*planes: Plane) -> Asked:
     """A profile of one host with these planes."""
     return Asked(Profile("s", (Host("h", decode(space(*planes))),)))
+
+
+def pictured(*rows: str, **known: Any) -> Asked:
+    """A profile of one host, drawn with ``tests.unit.tables.account.drawn.host``."""
+    return Asked(Profile("s", (host(*rows, **known),)))
+
+
+def marks(count: int, length_us: float = 1000.0) -> list[Event]:
+    """Marks of so many steps, one after the other."""
+    return [
+        Event("train", length_us * n, length_us, {"step_num": n, "_r": 1}) for n in range(count)
+    ]

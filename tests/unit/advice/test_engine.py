@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,34 +15,35 @@ from stepscope.advice.results import Results
 from stepscope.registry import Answer, Rule, Silence, Unknown, severity_of
 from stepscope.result import Finding, Severity
 
-# A step of 100 ms: 3 ms are the least that is worth a change.
-STEP: dict[str, Any] = {
-    "overview_page": SimpleNamespace(
-        steps=SimpleNamespace(
-            time_ms=SimpleNamespace(mean=100.0), source="markers", recorder_factor=1.0
-        ),
+
+def overview(**steps: Any) -> dict[str, Any]:
+    """A step of 100 ms: 3 ms are the least that is worth a change."""
+    known: dict[str, Any] = {"source": "markers", "recorder_factor": 1.0} | steps
+    page = SimpleNamespace(
+        steps=SimpleNamespace(time_ms=SimpleNamespace(mean=100.0), **known),
         environment=SimpleNamespace(framework="Unknown"),
     )
-}
+    return {"overview_page": page}
+
+
+STEP = overview()
 
 
 def rule(
     name: str,
     saving_ms: float | None = None,
-    *,
+    *says: Answer,
     severity: Severity = "medium",
     symptom_of: tuple[str, ...] = (),
-    check: Callable[[Results], Iterator[Answer]] | None = None,
     needs: tuple[str, ...] = (),
 ) -> Rule:
-    def fires(results: Results) -> Iterator[Answer]:
-        cause = name if name in causes() else ""
-        yield Finding(name, severity, saving_ms, 0.5, f"{name} is wrong", cause=cause)
-
+    """A rule that says this, or finds a fault of its name."""
+    cause = name if name in causes() else ""
+    finding = Finding(name, severity, saving_ms, 0.5, f"{name} is wrong", cause=cause)
     doc = "What it checks: x\nWhen it is wrong: on\n  Sundays.\n"
     return Rule(
         name,
-        check or fires,
+        lambda _results: iter(says or (finding,)),
         title=f"title of {name}",
         needs=needs,
         symptom_of=symptom_of,
@@ -127,11 +128,7 @@ def test_a_finding_says_which_causes_explain_it() -> None:
 
 
 def test_savings_are_of_the_step_while_nothing_records() -> None:
-    overview = STEP["overview_page"]
-    steps = SimpleNamespace(**{**vars(overview.steps), "recorder_factor": 0.25})
-    disturbed: dict[str, Any] = {
-        "overview_page": SimpleNamespace(**{**vars(overview), "steps": steps})
-    }
+    disturbed = overview(recorder_factor=0.25)
     recorded, undisturbed = (advise(one, [rule("a", 40.0)]) for one in (STEP, disturbed))
     assert (recorded.findings[0].saving_ms, undisturbed.findings[0].saving_ms) == (40.0, 10.0)
     assert recorded.note == "" and "25 ms" in undisturbed.note
@@ -155,16 +152,11 @@ def test_what_causes_most_of_idle_time_is_its_remedy(
     assert told.saving_ms == saving_ms
 
 
-def test_what_a_rule_hardly_believes_is_no_alarm() -> None:
-    def unsure(results: Results) -> Iterator[Answer]:
-        yield Finding("a", "high", 50, 0.2, "perhaps")
-
-    assert advise(STEP, [rule("a", check=unsure)]).findings[0].severity == "info"
-
-
-def test_a_saving_below_three_per_cent_is_only_information() -> None:
-    found = advise(STEP, [rule("a", 2.9, severity="high"), rule("b", 3.1)]).findings
-    assert {one.rule: one.severity for one in found} == {"a": "info", "b": "medium"}
+def test_little_or_what_a_rule_hardly_believes_is_only_information() -> None:
+    perhaps = Finding("c", "high", 50, 0.2, "perhaps")
+    rules = [rule("a", 2.9, severity="high"), rule("b", 3.1), rule("c", None, perhaps)]
+    found = advise(STEP, rules).findings
+    assert {one.rule: one.severity for one in found} == {"a": "info", "b": "medium", "c": "info"}
 
 
 def test_what_a_rule_says_once_is_on_each_of_its_findings() -> None:
@@ -175,30 +167,30 @@ def test_what_a_rule_says_once_is_on_each_of_its_findings() -> None:
 
 
 def test_every_rule_is_accounted_for() -> None:
-    def silent(results: Results) -> Iterator[Answer]:
-        yield Silence("input costs 0.4 % of the step")
-
-    def unsure(results: Results) -> Iterator[Answer]:
-        yield Unknown("no allocator events")
-
     def broken(results: Results) -> Iterator[Answer]:
         yield Finding("d", "high", 50, 1.0, "half an answer")
         raise KeyError("gone")
 
+    def greedy(results: Results) -> Iterator[Answer]:
+        yield Silence(f"{results.kernel_stats.kernels}")
+
     rules = [
         rule("a", 5),
-        rule("b", check=silent),
-        rule("c", check=unsure),
-        rule("d", check=broken),
+        rule("b", None, Silence("input costs 0.4 % of the step")),
+        rule("c", None, Unknown("no allocator events")),
+        Rule("d", broken),
         rule("e", needs=("memory_profile",)),
+        Rule("f", greedy, needs=("overview_page",)),  # it reads what it does not declare
     ]
-    advice = advise(STEP, rules, {"memory_profile": "no memory events"})
+    found = STEP | {"kernel_stats": SimpleNamespace(kernels=1)}
+    advice = advise(found, rules, {"memory_profile": "no memory events"})
     assert [(one.rule, one.outcome, one.reason) for one in advice.checked] == [
         ("a", "fired", ""),
         ("b", "silent", "input costs 0.4 % of the step"),
         ("c", "unknown", "no allocator events"),
         ("d", "failed", "KeyError: 'gone'"),
         ("e", "unknown", "no memory events"),
+        ("f", "failed", "KeyError: 'kernel_stats'"),
     ]
     assert [one.rule for one in advice.findings] == ["a"], "half an answer is none"
 
@@ -215,31 +207,9 @@ def test_without_steps_no_saving_is_large() -> None:
     assert severity_of(5.0, float("nan")) == "info"
 
 
-def test_a_recording_without_steps_is_told_as_a_whole() -> None:
+@pytest.mark.parametrize(("source", "whole"), [("markers", "step"), ("window", "recording")])
+def test_a_recording_without_steps_is_told_as_a_whole(source: str, whole: str) -> None:
     """No rule names a step where there is none."""
-    page: Any = SimpleNamespace(
-        steps=SimpleNamespace(
-            time_ms=SimpleNamespace(mean=100.0),
-            source="window",
-            confidence=0.3,
-            recorder_factor=1.0,
-        ),
-        environment=SimpleNamespace(framework="Unknown"),
-    )
-
-    def quiet(_results: Results) -> Iterator[Answer]:
-        yield silent("below", cost_frac=0.4, limit_frac=0.5)
-
-    (checked,) = advise({"overview_page": page}, [rule("waits", check=quiet)]).checked
-    assert checked.reason == "It costs 40 % of the recording, below 50 %."
-    (checked,) = advise(STEP, [rule("waits", check=quiet)]).checked
-    assert checked.reason == "It costs 40 % of the step, below 50 %."
-
-
-def test_a_rule_reads_only_what_it_declares() -> None:
-    def greedy(results: Results) -> Iterator[Answer]:
-        yield Silence(f"{results.kernel_stats.kernels}")
-
-    found = STEP | {"kernel_stats": SimpleNamespace(kernels=1)}
-    (checked,) = advise(found, [Rule("greedy", greedy, needs=("overview_page",))]).checked
-    assert (checked.outcome, checked.reason) == ("failed", "KeyError: 'kernel_stats'")
+    quiet = rule("waits", None, silent("below", cost_frac=0.4, limit_frac=0.5))
+    (checked,) = advise(overview(source=source, confidence=0.3), [quiet]).checked
+    assert checked.reason == f"It costs 40 % of the {whole}, below 50 %."

@@ -10,31 +10,23 @@ import pytest
 from stepscope.analysis.host_activity import CallRow
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Finding, Place, Table
-from tests.profiles import draw, event, nth
-from tests.profiles.drawing import Drawn
-from tests.profiles.model import Event, EventLike, host, line, plane
-from tests.unit.advice.asking import Asked, opened
+from tests.profiles import event, plane
+from tests.profiles.model import Event, EventLike, host, line
+from tests.unit.advice.asking import Asked, marks, opened, pictured
 from tests.unit.advice.made import finding
 
 Calls = list[tuple[str, float, float]]
-STEP = event("train", step_num=nth, _r=1)
-OP = event("a/MatMul:MatMul")
+OP = "a/MatMul:MatMul"
 
 
 def loop_of(*work: tuple[str, float, float], steps: int = 10, pool: Calls | None = None) -> Asked:
     """Steps of 1 ms with the same work (µs from their begin) on the loop's thread and a pool's."""
-    marks = [Event("train", 1000.0 * n, 1000.0, {"step_num": n, "_r": 1}) for n in range(steps)]
 
     def of_steps(calls: Calls) -> list[Event]:
-        return [Event(name, at.start_us + start, us) for at in marks for name, start, us in calls]
+        return [Event(name, 1000.0 * n + at, us) for n in range(steps) for name, at, us in calls]
 
-    threads = [line("python", *marks, *of_steps([*work]))]
+    threads = [line("python", *marks(steps), *of_steps([*work]))]
     return opened(host(*threads, *([line("tf_pool", *of_steps(pool))] if pool else [])))
-
-
-def drawn(picture: str, **events: Drawn) -> Asked:
-    """100 µs a character."""
-    return opened(*draw(picture, unit_us=100, S=STEP, **events))
 
 
 # ------------------------------------------------------------------ optimizers
@@ -46,9 +38,7 @@ def updates(count: int, length_us: float, kind: str = "aten/mul_:mul_") -> Calls
     return [("Optimizer.step#AdamW.step", 100.0, 800.0), *ops]
 
 
-def test_an_optimizer_that_updates_each_variable_by_itself_is_the_cause() -> None:
-    found = loop_of(*updates(200, 3.0)).finding("optimizer-per-variable")
-    assert found.saving_ms == pytest.approx(0.6 * 0.8)
+SHORT = [("aten/add_:add_", 100.0 + at / 10, 0.05) for at in range(150)]
 
 
 @pytest.mark.parametrize(
@@ -56,10 +46,7 @@ def test_an_optimizer_that_updates_each_variable_by_itself_is_the_cause() -> Non
     [
         updates(200, 2.0, "aten/_foreach_mul_:_foreach_mul_"),
         updates(6, 120.0),
-        [
-            ("Optimizer.step#SGD.step", 100.0, 20.0),
-            *[("aten/add_:add_", 100.0 + at / 10, 0.05) for at in range(150)],
-        ],
+        [("Optimizer.step#SGD.step", 100.0, 20.0), *SHORT],
     ],
     ids=["together", "few and large", "short"],
 )
@@ -81,47 +68,28 @@ def test_large_ops_of_an_optimizer_are_not_overhead() -> None:
 # ------------------------------------------------------------------ tracing and compiling
 
 
-def traced(*, tracing_in: str, count: int = 3) -> Asked:
+def traced(second: str, count: int) -> Asked:
     """Two steps of 1 ms; each calls a function for 800 µs, of which an op runs 200."""
-    how = {"T": "traced-nonXla", "N": "notTraced-nonXla"}
-    first, second = (
-        event("step", tf_function_call=how[one], tracing_count=count) for one in tracing_in
+    first, other = (
+        event("step", tf_function_call=f"{how}-nonXla", tracing_count=count)
+        for how in ("traced", second)
     )
-    return drawn(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        .F-------..G-------.
-          tf_pool  .....O-........O-...
-        """,
-        F=first,
-        G=second,
-        O=OP,
-    )
+    rows = (".F-------..G-------.", "tf_pool  .....O-........O-...")
+    return pictured(*rows, F=first, G=other, O=OP)
 
 
 def test_a_function_that_is_always_traced_for_the_first_time_is_made_in_the_loop() -> None:
-    found = traced(tracing_in="TT", count=1).finding("retracing")
-    assert found.saving_ms == pytest.approx(0.8 - 0.2)
-
-
-def test_tracing_once_is_no_retracing() -> None:
-    assert "1 times" in traced(tracing_in="TN").reason("retracing", Silence)
+    assert traced("traced", 1).finding("retracing").saving_ms == pytest.approx(0.8 - 0.2)
+    assert "1 times" in traced("notTraced", 3).reason("retracing", Silence)
 
 
 def compiled_in_a_guess(times: int) -> Finding:
     """What is said of a function that each of some doubtful steps compiles."""
-    asked = drawn(
-        """
-        /host:CPU
-          python   S---------S---------
-          "        .J-------..J-------.
-          "        ..X----.....X----...
-          tf_pool  .......O-........O-.
-        """,
-        J=event("PjitFunction(step)"),
-        X=event("backend_compile_and_load"),
-        O=event("fusion.1:Mul"),
+    asked = pictured(
+        *(".J-------..J-------.", "..X----.....X----...", "tf_pool  .......O-........O-."),
+        J="PjitFunction(step)",
+        X="backend_compile_and_load",
+        O="fusion.1:Mul",
     )
     results: dict[str, Any] = asked.results("overview_page", "host_activity")
     activity, page = results["host_activity"], results["overview_page"]
@@ -152,35 +120,24 @@ def test_a_recording_without_steps_compiles_nothing_again() -> None:
 
 def test_eager_ops_of_few_steps_are_not_each_steps() -> None:
     """An evaluation after every fourth step makes datasets and reads metrics op by op."""
-    events: list[EventLike] = []
-    for step in range(4):
-        begin = step * 1000.0
-        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
-        for place in range(120 if step == 3 else 1):
-            start = begin + 8.0 * place
-            events.append(("EagerExecute", start, 7.0, {"is_func": 0}))
-            events.append(("KernelAndDeviceFunc::Run", start, 1.0))
+    begins = [*(1000.0 * step for step in range(3)), *(3000.0 + 8.0 * at for at in range(120))]
+    events: list[EventLike] = [*marks(4)]
+    events += [("EagerExecute", at, 7.0, {"is_func": 0}) for at in begins]
+    events += [("KernelAndDeviceFunc::Run", at, 1.0) for at in begins]
     opened(host(line("python", *events))).reason("eager-execution", Silence)
 
 
 def test_a_callback_that_other_ops_hide_takes_its_whole_time_and_says_what_is_left() -> None:
     """The account said 53 ms of PyFunc, and this rule that it "takes 14 ms"."""
-    found = drawn(
-        """
-        /host:CPU
-          python     S---------S---------
-          tf_pool    .P-----....P-----...
-          tf_pool 2  ...O---......O---...
-        """,
-        P=event("loss/PyFunc:PyFunc"),
-        O=OP,
-    ).finding("print-every-step")
+    pools = ("tf_pool  .P-----....P-----...", "tf_pool 2  ...O---......O---...")
+    found = pictured("." * 20, *pools, P="loss/PyFunc:PyFunc", O=OP).finding("print-every-step")
     assert found.saving_ms == pytest.approx(0.2)
 
 
 def test_printing_now_and_then_is_none_of_this_rules_business() -> None:
-    many = "/host:CPU\n  python   " + "S---------" * 5 + "\n  tf_pool  .P----O--." + "." * 40
-    drawn(many, P=event("PrintV2:PrintV2"), O=OP).reason("print-every-step", Unknown)
+    rows = ("." * 50, f"tf_pool  .P----O--.{'.' * 40}")
+    asked = pictured(*rows, steps=5, P="PrintV2:PrintV2", O=OP)
+    asked.reason("print-every-step", Unknown)
 
 
 def elementwise(scope: str) -> Asked:
@@ -205,17 +162,17 @@ def test_ops_of_pytorch_or_of_an_optimizer_are_not_xlas_to_fuse() -> None:
 # ------------------------------------------------------------------ slow steps, between steps
 
 
-def one_slow_step(*calls: EventLike, saves: bool) -> Asked:
-    """Twelve steps with 100 µs of ops each; the sixth takes 400 µs more, perhaps to save."""
+def one_slow_step(*, saves: bool) -> Asked:
+    """Twelve steps of 100 µs of ops; the sixth takes 400 µs more, perhaps to save."""
     events, pool, at = [], [], 0.0
     for step in range(12):
-        extra = 400.0 if step == 5 else 0.0
+        extra = 400.0 * (step == 5)
         events.append(("train", at, 100.0 + extra, {"step_num": step, "_r": 1}))
         pool.append(("a/MatMul:MatMul", at, 100.0))
         if extra and saves:
             pool.append(("SaveV2:SaveV2", at + 100.0, extra))
         at += 100.0 + extra
-    return opened(host(line("python", *events, *calls), line("tf_pool", *pool)))
+    return opened(host(line("python", *events), line("tf_pool", *pool)))
 
 
 def test_a_checkpoint_is_named_as_what_makes_a_step_slow() -> None:
@@ -226,22 +183,24 @@ def test_a_checkpoint_is_named_as_what_makes_a_step_slow() -> None:
     assert (timeline.from_ms, timeline.to_ms) == pytest.approx((0.5, 1.0))
 
 
-def test_what_python_saves_is_not_denied_where_no_python_was_recorded() -> None:
+def test_what_python_does_is_not_denied_where_no_python_was_recorded() -> None:
     one_slow_step(saves=False).reason("slow-steps", Unknown)
+    loop_of(("a/MatMul:MatMul", 0, 500)).reason("gil-contention", Unknown)
 
 
-@pytest.mark.parametrize("pause_us", [4_500.0, 30.0])
-def test_what_a_loop_does_between_its_steps_is_named_with_its_share(pause_us: float) -> None:
+def pausing(pause_us: float) -> Asked:
+    """Three epochs of 20 steps of 95 µs, 5 µs apart, with a pause to validate after each."""
     begins = [100.0 * step + pause_us * (step // 20) for step in range(60)]
-    marks = [("train", at, 95.0, {"step_num": step, "_r": 1}) for step, at in enumerate(begins)]
+    calls: list[EventLike] = [("$train.py:1 main", 0.0, begins[-1] + 100)]
+    calls += [("train", at, 95.0, {"step_num": n, "_r": 1}) for n, at in enumerate(begins)]
+    calls += [("$val.py:7 validate", begins[step] + 96, pause_us) for step in (19, 39)]
     pool = [("a/MatMul:MatMul", at, 95.0) for at in begins]
-    pauses = [("$val.py:7 validate", begins[step] + 96, pause_us) for step in (19, 39)]
-    main = ("$train.py:1 main", 0.0, begins[-1] + 100)
-    loop = opened(host(line("python", *marks, main, *pauses), line("tf_pool", *pool)))
-    if pause_us < 100:
-        loop.reason("between-steps", Silence)
-        return
-    found = loop.finding("between-steps")
+    return opened(host(line("python", *calls), line("tf_pool", *pool)))
+
+
+def test_what_a_loop_does_between_its_steps_is_named_with_its_share() -> None:
+    pausing(30.0).reason("between-steps", Silence)
+    found = pausing(4_500.0).finding("between-steps")
     assert found.severity == "medium"
     assert found.measured["share_frac"] == pytest.approx(9010 / (9010 + 58 * 95))
     assert found.place is not None
@@ -252,18 +211,17 @@ def test_what_a_loop_does_between_its_steps_is_named_with_its_share(pause_us: fl
 
 
 def test_a_python_function_is_named_with_its_line() -> None:
-    picture = '/host:CPU\n  python   S---------S---------\n  "        .B----....B----....'
-    found = drawn(picture, B=event("$aug.py:32 flip")).answers("largest-part")[0]
+    asked = pictured(".B----....B----....", B="$aug.py:32 flip")
+    found = asked.answers("largest-part")[0]
     assert isinstance(found, Finding)
-    assert found.rule == "python-bound"
+    assert (found.rule, found.place) == ("python-bound", Place("flip", "aug.py", 32))
     assert found.saving_ms == pytest.approx(0.475)
-    assert found.place == Place("flip", "aug.py", 32)
 
 
 def test_a_thread_that_holds_the_lock_is_named_with_its_place() -> None:
     """Steps of 10 ms; beside the loop a thread runs Python for 9 of them, and samples are late."""
-    begins = [10_000.0 * n for n in range(10)]
-    steps = [Event("train", at, 10_000, {"step_num": n, "_r": 1}) for n, at in enumerate(begins)]
+    steps = marks(10, 10_000.0)
+    begins = [step.start_us for step in steps]
     other = [Event("$watch.py:4 monitor", 0, 100_000)]
     other += [Event("$threading.py:320 Condition.wait", at + 9000, 1000) for at in begins]
     late = [
@@ -271,32 +229,25 @@ def test_a_thread_that_holds_the_lock_is_named_with_its_place() -> None:
     ]
     samples = plane(
         "/device:CUSTOM:Python samples",
-        line("MainThread", *(Event("$train.py:9 step", at, 9_900) for at in begins), id=1),
+        line("MainThread", *(Event("$train.py:9 step", at, 9_900) for at in begins), id=7),
         line("monitor", *other, id=2),
         line("_counters_", *late, id=3),
     )
-    found = opened(host(line("python", *steps, id=1)), samples).finding("gil-contention")
+    found = opened(host(line("python", *steps, id=7)), samples).finding("gil-contention")
     assert found.measured["busy_frac"] == pytest.approx(0.9)
     assert found.saving_high_ms == pytest.approx(9.0)
 
 
-def test_without_python_nobody_knows_who_holds_its_lock() -> None:
-    loop_of(("a/MatMul:MatMul", 0, 500)).reason("gil-contention", Unknown)
-
-
-# ------------------------------------------------------------------ garbage
-
-
 def collecting(lengths_us: dict[int, float], *stacks: EventLike) -> Asked:
     """Ten steps of 1 ms, in some of which Python collects garbage of a generation for so long."""
-    steps = [Event("train", 1000.0 * n, 1000, {"step_num": n, "_r": 1}) for n in range(10)]
     found = [
         Event(f"garbage collection, generation {2 * (length > 20)}", 1000.0 * n + 100, length)
         for n, length in lengths_us.items()
     ]
     garbage = plane("/device:CUSTOM:Garbage collection", line("MainThread", *found, id=7))
     samples = plane("/device:CUSTOM:Python samples", line("MainThread", *stacks, id=7))
-    return opened(host(line("python", *steps, id=7)), garbage, *([samples] if stacks else []))
+    steps = host(line("python", *marks(10), id=7))
+    return opened(steps, garbage, *([samples] if stacks else []))
 
 
 def test_collections_of_garbage_are_named() -> None:

@@ -13,14 +13,10 @@ import pytest
 from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.analysis.tf_data_bottleneck_analysis import Bottleneck, Knob
-from stepscope.formats.xspace import decode
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Finding, Place
-from stepscope.tables.core.profile import Host
 from stepscope.tables.in_steps.loaders import restarts
-from stepscope.tables.recording.environment import cores_seen, host_cores
-from tests.profiles import draw, event, nth, space
-from tests.unit.advice.asking import Asked, opened
+from tests.unit.advice.asking import Asked, pictured
 from tests.unit.advice.made import saying
 from tests.unit.formats.kineto.layout import profile, x
 
@@ -302,14 +298,6 @@ def test_it_is_silent_where_input_takes_nothing_from_the_step(
     assert isinstance(takes_cores(**known), kind)
 
 
-def test_threads_of_a_pool_tell_how_many_cores_there_are_at_least() -> None:
-    threads = [f"tf_Compute/{number}   {'.' * at}A" for at, number in enumerate((-17, 23, 29))]
-    threads += [f"tf_data_1/{number}   AAA" for number in range(4, 8)]
-    data = draw("\n".join(["/host:CPU", *threads]), unit_us=100, A=event("dense/MatMul:MatMul"))
-    one = Host("host", decode(space(*data)))
-    assert (host_cores(one), cores_seen(one)) == (0, 3)
-
-
 # ------------------------------------------------------------------ made again in every step
 
 STEP_US, STEPS = 1000.0, 8
@@ -338,7 +326,8 @@ def test_a_loaders_iterator_in_every_step_is_found_with_what_it_takes(tmp_path: 
     found = asked.finding("restarted-pipeline")
     assert found.measured["restarts_per_step"] == pytest.approx(1.0)
     assert found.measured["restart_ms"] == pytest.approx(0.32)
-    assert (found.saving_high_ms, found.severity) == (pytest.approx(0.5), "high")
+    assert found.saving_high_ms == pytest.approx(0.5)
+    assert found.severity == "high"
     # Parts of a batch that is made on the loop's thread are the input's.
     parts = asked.result("step_account").part_list()
     share = {one.op: one.number("input_frac") for one in parts}
@@ -354,23 +343,16 @@ def test_a_permutation_of_the_programs_own_does_not_count(tmp_path: Path) -> Non
 
 def test_a_dataset_in_every_step_is_found_and_inner_ones_are_not_counted() -> None:
     """What an interleave makes for each file, on a thread of tf.data's, does not count."""
-    picture = """
-        /host:CPU
-          python      S---------S---------S---------S---------S---------S---------
-          "           .R---..M--.R---..M--.R---..M--.R---..M--.R---..M--.R---..M--
-          "           ..F-.......F-........F-.......F-........F-.......F-.........
-          tf_data_0   ..I.I.I...I.I.I.....I.I.I...I.I.I.....I.I.I...I.I.I.........
-        """
-    planes = draw(
-        picture,
-        unit_us=100,
-        S=event("train", step_num=nth, _r=1),
-        R=event("MakeIterator::RootDataset"),
-        F=event("MakeIterator::FlatMapDataset"),
-        I=event("MakeIterator::TensorSliceDataset"),
-        M=event("model/dense/MatMul:MatMul"),
+    found = pictured(
+        ".R---..M--.R---..M--.R---..M--.R---..M--.R---..M--.R---..M--",
+        "..F-.......F-........F-.......F-........F-.......F-.........",
+        "tf_data_0  ..I.I.I...I.I.I.....I.I.I...I.I.I.....I.I.I...I.I.I.........",
+        steps=6,
+        R="MakeIterator::RootDataset",
+        F="MakeIterator::FlatMapDataset",
+        I="MakeIterator::TensorSliceDataset",
+        M="model/dense/MatMul:MatMul",
     )
-    found = opened(*planes)
     one = found.finding("restarted-pipeline")
     assert one.measured["restarts_per_step"] == pytest.approx(1.0)
     assert one.measured["restart_ms"] == pytest.approx(0.4)

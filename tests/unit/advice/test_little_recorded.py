@@ -13,8 +13,8 @@ from stepscope.result import Finding
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.recording.evidence import recorded
 from tests.e2e.browser.tool_recordings import heap
-from tests.profiles import draw, event, nth
-from tests.unit.advice.asking import Asked, opened
+from tests.profiles import event
+from tests.unit.advice.asking import Asked, pictured
 from tests.unit.formats.kineto.layout import PID, profile, x
 
 # ------------------------------------------------------------------ little of the host
@@ -49,15 +49,9 @@ def test_a_range_around_python_is_no_op_that_computes(tmp_path: Path) -> None:
 
 def test_ops_that_were_only_dispatched_are_said_to_be() -> None:
     """Eager ops as TensorFlow 2.21 records them: as calls, without runs of ops."""
-    picture = '/host:CPU\n  python   S---------S---------\n  "        .E--.......E--......'
-    planes = draw(
-        f'{picture}\n  "        ..M........M........',
-        unit_us=100,
-        S=event("train", step_num=nth, _r=1),
-        E=event("EagerExecute", is_func=0),
-        M=event("EagerLocalExecute: MatMul"),
-    )
-    overview = SimpleNamespace(recorded=recorded(opened(*planes).profile))
+    rows = (".E--.......E--......", "..M........M........")
+    calls = {"E": event("EagerExecute", is_func=0), "M": "EagerLocalExecute: MatMul"}
+    overview = SimpleNamespace(recorded=recorded(pictured(*rows, **calls).profile))
     found = not_recorded(overview, "host", "ops")  # type: ignore[arg-type]  # what is read of it
     assert found is not None
     assert found.reason.startswith("Calls that dispatch ops were recorded")
@@ -92,17 +86,10 @@ def test_no_saving_is_made_of_what_was_not_recorded() -> None:
     assert [one.measured.get("kind") for one in findings].count("unrecorded") == 1
 
 
-def profiled(picture: str) -> Asked:
+def profiled(steps: str) -> Asked:
     """Two steps of 1 ms that the program marks, with PyTorch's profiler in them."""
-    rows = ["python   S---------S---------", '"        T-------------------', f'"        {picture}']
-    planes = draw(
-        "\n  ".join(["/host:CPU", *rows]),
-        unit_us=100,
-        S=event("ProfilerStep", step_num=nth, _r=1),
-        T=event("$/home/me/train.py:40 train"),
-        P=event("$torch/profiler/profiler.py:1227 step"),
-    )
-    return opened(*planes)
+    train, step = "$/home/me/train.py:40 train", "$torch/profiler/profiler.py:1227 step"
+    return pictured(f"T{'-' * 19}", steps, T=train, P=step)
 
 
 def test_a_profiler_that_ended_as_it_began_says_nothing_of_the_program() -> None:

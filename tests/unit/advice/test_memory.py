@@ -14,7 +14,7 @@ from stepscope.advice.evidence.device_memory import device_memories
 from stepscope.registry import Silence
 from stepscope.result import Finding
 from tests.labelled.synthetic import GIB, GOOD
-from tests.profiles.model import EventLike, gpu, host, line, stream
+from tests.profiles.model import EventLike, host, line
 from tests.unit.advice.asking import Asked, ask, opened
 from tests.unit.formats.torch_memory.snapshot import MB, event, segment, written
 
@@ -62,20 +62,6 @@ def test_the_last_three_per_cent_are_an_alarm_that_pieces_may_explain() -> None:
     assert held(15.8).finding("memory-near-limit").severity == "high"
     rules = [one.rule for one in held(15, fragmentation=0.8).advice()]
     assert rules[rules.index("memory-near-limit") - 1] == "memory-fragmentation"
-
-
-def test_memory_got_from_the_driver_within_the_step_stalls_the_device() -> None:
-    """Six steps of 1 ms; in each the host gets memory for 300 µs before it launches."""
-    python: list[EventLike] = []
-    kernels: list[EventLike] = []
-    for step in range(6):
-        begin, ids = 1_000.0 * step, {"correlation_id": 2 * step + 1}
-        python.append(("train", begin, 1_000.0, {"step_num": step, "_r": 1}))
-        python.append(("cudaMalloc", begin, 300.0, {"correlation_id": 2 * step}))
-        python.append(("cudaLaunchKernel", begin + 300.0, 1.0, ids))
-        kernels.append(("ampere_bf16_s16816gemm", begin + 300.0, 700.0, ids))
-    asked = opened(host(line("python", *python)), gpu(0, stream(7, *kernels)))
-    assert asked.finding("allocation-stalls").saving_ms == pytest.approx(0.3)
 
 
 def growing(bytes_per_step: int, start: int = GIB) -> Asked:

@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.advice.catalogue import causes, effects
-from stepscope.analysis.step_account import OwnerRow, ShareRow, StepAccount
+from stepscope.analysis.step_account import ShareRow, StepAccount
 from stepscope.registry import Silence
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE
@@ -26,13 +26,15 @@ from tests.unit.advice.made import (
     saying,
     table,
     told,
+    with_owners,
 )
 
 JOIN = "threading.Thread._wait_for_tstate_lock"
 
 
-def of_framework(name: str) -> dict[str, Any]:
-    return part(kind="framework", first=name, first_kind="framework")
+def of(kind: str, first: str, **changes: Any) -> dict[str, Any]:
+    """A part that is mostly something of the framework's."""
+    return part(kind=kind, first=first, first_kind="framework", **changes)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +52,9 @@ def of_framework(name: str) -> dict[str, Any]:
         (part(kind="wait", function=""), "part-wait", "high"),
         (part(kind="unrecorded", function=""), "part-unrecorded", "high"),
         (part(kind="eager"), "part-eager", "high"),
-        (of_framework("f"), "part-dispatch", "high"),
-        (of_framework("torch.Tensor.item"), "part-reading", "high"),
-        (of_framework("tensorflow.constant"), "part-converting", "high"),
+        (of("framework", "f"), "part-dispatch", "high"),
+        (of("framework", "torch.Tensor.item"), "part-reading", "high"),
+        (of("framework", "tensorflow.constant"), "part-converting", "high"),
         (part(kind="function", name="Model.forward", function="Model.forward"), "part-op",
          "info"),
         (part(kind="function"), "part-function", "info"),
@@ -87,52 +89,42 @@ def test_a_part_gets_the_first_cause_that_fits(
     assert low <= found.saving_ms <= high
 
 
-def shares(part: int, *made: tuple[str, float]) -> Any:
-    """What a part is made of."""
-    rows = [{"part": part, "role": MADE, "name": one, "share_frac": frac} for one, frac in made]
-    return table(ShareRow, rows)
-
-
-@pytest.mark.parametrize(("read", "cause"), [(0.8, "part-reading"), (0.3, "part-dispatch")])
-def test_a_jax_loop_that_reads_values_is_to_read_less_often(read: float, cause: str) -> None:
-    row = part(kind="framework", first="np.asarray(jax.Array)", first_kind="annotated")
-    made = shares(0, ("np.asarray(jax.Array)", read), ("step", 1 - read))
-    assert first(replace(account(row), shares=made)).cause == cause
+READS = part(kind="framework", first="np.asarray(jax.Array)", first_kind="annotated")
+PUTS = of("eager", "DevicePutWithSharding", time_ms=3.0)
+LOOP_OP, ADAM = op("while", 4.0), op("Adam update", 7.0)
+CALLBACK, TABLE = "jit(run)/while/body/{}_callback", "aten/embedding_dense_backward"
 
 
 @pytest.mark.parametrize(
-    ("other", "cause"),
-    [("jit(run)/while/body/pure_callback", "part-callback-arrays"), ("dot", "part-eager")],
-)
-def test_arrays_that_a_callback_hands_over_are_its_own(other: str, cause: str) -> None:
-    eager = part(kind="eager", first="DevicePutWithSharding", first_kind="framework", time_ms=3.0)
-    found = replace(account(eager, op("while", 4.0)), shares=shares(1, (other, 0.9)))
-    assert cause in {one.cause for one in told(found).findings}
-
-
-@pytest.mark.parametrize(
-    ("gradient", "update_ms", "cause"),
+    ("rows", "name", "share", "cause"),
     [
-        ("aten/embedding_dense_backward", 7.0, "part-update-rows"),
-        ("aten/embedding_dense_backward", 3.0, "part-update"),
-        ("aten/mm", 7.0, "part-update"),
+        # A JAX loop that reads values is to read less often.
+        ([READS], READS["first"], 0.8, "part-reading"),
+        ([READS], READS["first"], 0.3, "part-dispatch"),
+        # Arrays that a callback hands over are its own.
+        ([PUTS, LOOP_OP], CALLBACK.format("pure"), 0.9, "part-callback-arrays"),
+        ([PUTS, LOOP_OP], "dot", 0.9, "part-eager"),
+        # Neither vmap nor a scan spares the calls of the interpreter.
+        ([LOOP_OP], CALLBACK.format("pure"), 0.85, "part-callback"),
+        ([LOOP_OP], CALLBACK.format("io"), 0.85, "part-callback"),
+        ([LOOP_OP], CALLBACK.format("pure"), 0.2, "part-graph-loop"),
+        ([LOOP_OP], "jit(step)/while/body/add", 0.85, "part-graph-loop"),
+        # An update of whole tables has a remedy of its own.
+        ([ADAM], TABLE, 1.0, "part-update-rows"),
+        ([ADAM | {"time_ms": 3.0, "step_frac": 0.3}], TABLE, 1.0, "part-update"),
+        ([ADAM], "aten/mm", 1.0, "part-update"),
     ],
-    ids=["table", "little", "no table"],
 )
-def test_an_update_of_whole_tables_has_a_remedy_of_its_own(
-    gradient: str, update_ms: float, cause: str
+def test_what_a_part_is_made_of_decides_its_remedy(
+    rows: list[dict[str, Any]], name: str, share: float, cause: str
 ) -> None:
-    owners = table(OwnerRow, [{"kind": "op", "name": gradient}])
-    found = first(replace(account(op("Adam update", update_ms)), owners=owners))
-    assert found.cause == cause
-
-
-def test_each_cause_of_a_part_has_an_effect_and_a_worth() -> None:
-    of_parts = [cause for cause in causes().values() if cause.facts == "part"]
-    assert of_parts[-1].id == "part-op"
-    for cause in of_parts:
-        assert cause.effect in effects()
-        assert 0 < cause.worth <= 1 and 0 < cause.expected <= 1 and 0 < cause.confidence < 1
+    """The share is of the last part, which has an owner of that name if it is an op."""
+    of_last = {"part": len(rows) - 1, "role": MADE, "line": None}
+    shares = {name: share, "rest": 1 - share}
+    made = [of_last | {"name": one, "share_frac": frac} for one, frac in shares.items()]
+    owners = [{"kind": "op", "name": name}] if rows[-1]["kind"] == "op" else []
+    known = with_owners(account(*rows), *owners, shares=table(ShareRow, made))
+    assert cause in {one.cause for one in told(known).findings}
 
 
 TORN = {"time_ms": 2.0, "runs": 50.0, "steps_frac": 0.25, "typical_ms": 0.4, "every": 0.0}
@@ -160,46 +152,30 @@ def test_what_few_steps_have_or_one_interrupted_is_no_alarm(
     assert (found.severity != "info") == is_alarm
 
 
-def test_an_op_that_was_interrupted_in_one_step_does_not_come_first() -> None:
-    rare = op("tanh", 4.0, runs=100.0, typical_ms=0.4)
-    place = first(account(rare, op("relu", 1.5, runs=100.0))).place
-    assert place is not None and place.family == "relu"
-
-
-def test_what_is_worth_a_change_is_told_though_several_ops_take_longer() -> None:
-    rows = [op(name, 2.2) for name in ("Conv2D", "MatMul", "Relu", "MaxPool")]
-    place = first(account(*rows, part(time_ms=1.2))).place
-    assert place is not None and place.function == "prepare"
+@pytest.mark.parametrize(
+    ("rows", "name"),
+    [
+        # An op that was interrupted in one step does not come first.
+        ([op("tanh", 4.0, runs=100.0, typical_ms=0.4), op("relu", 1.5, runs=100.0)], "relu"),
+        # What is worth a change does, though several ops take longer.
+        ([*(op(name, 2.2) for name in ("Conv2D", "MatMul", "Relu")), part(time_ms=1.2)], "prepare"),
+    ],
+)
+def test_what_comes_first_of_several_parts(rows: list[dict[str, Any]], name: str) -> None:
+    place = first(account(*rows)).place
+    assert place is not None and name in (place.family, place.function)
 
 
 def test_the_recorders_own_work_is_no_fault() -> None:
     assert not told(account(part(kind="recorder", name="recorder", time_ms=9.0))).findings
 
 
-@pytest.mark.parametrize(
-    ("most", "share", "cause"),
-    [
-        ("jit(step)/while/body/pure_callback", 0.85, "part-callback"),
-        ("jit(step)/while/body/io_callback", 0.85, "part-callback"),
-        ("jit(step)/while/body/pure_callback", 0.2, "part-graph-loop"),
-        ("jit(step)/while/body/add", 0.85, "part-graph-loop"),
-    ],
-)
-def test_a_loop_that_mostly_calls_python_has_a_remedy_of_its_own(
-    most: str, share: float, cause: str
-) -> None:
-    """Neither vmap nor a scan spares the calls of the interpreter."""
-    row = {"part": 0, "role": MADE, "name": most, "share_frac": share, "line": None}
-    shares = table(ShareRow, [row])
-    assert first(replace(account(op("while", 5.0)), shares=shares)).cause == cause
-
-
-def in_run(of: StepAccount, **environment: str) -> list[Finding]:
+def in_run(found: StepAccount, **environment: str) -> list[Finding]:
     """Findings about parts in a run of that kind."""
     page = ask(GOOD).result("overview_page")
     page = replace(page, environment=replace(page.environment, **environment))
     rules = [rule for rule in RULES if rule.id == "largest-part"]
-    return [*advise({"step_account": of, "overview_page": page}, rules).findings]
+    return [*advise({"step_account": found, "overview_page": page}, rules).findings]
 
 
 @pytest.mark.parametrize("optimizer", ["Adam", "SGD", "RMSprop", "Lion"])
@@ -222,8 +198,8 @@ def test_the_programs_optimizer_is_kept(optimizer: str) -> None:
 def test_a_server_that_waits_for_requests_promises_no_saving_by_it(
     task: str, function: str, cause: str
 ) -> None:
-    of = account(call(function, 7.0), op("MatMul", 2.0))
-    found = next(one for one in in_run(of, task_type=task) if one.cause == cause)
+    waiting = account(call(function, 7.0), op("MatMul", 2.0))
+    found = next(one for one in in_run(waiting, task_type=task) if one.cause == cause)
     assert (found.saving_ms is None) == (cause == "part-idle-service")
 
 

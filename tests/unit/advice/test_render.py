@@ -65,24 +65,6 @@ def test_info_promises_nothing_and_memory_frees_bytes() -> None:
     assert rendered(freed).saving_text == "frees 3.0 MiB"
 
 
-def test_texts_are_the_causes_filled_with_facts() -> None:
-    finding = rendered(MAP)
-    assert finding.title == "tf.data Map uses 1 of 2 cores"
-    assert finding.message == "The step waits 8 ms of 10 ms, mostly for Cast 90 %."
-    assert list(finding.code) == ["tensorflow"]
-    assert finding.actions[0] == finding.code["tensorflow"]
-
-
-def test_symptom_refers_to_the_finding_that_fixes_it() -> None:
-    wait = Finding(
-        "input-bound", "high", 6.0, 0.8, "", cause="input-bound", explained_by=("serial-map",)
-    )
-    results: Any = {}
-    _, symptom = complete([MAP, wait], results, TIME)
-    assert symptom.actions == ("Fixed by finding 1.",)
-    assert symptom.code == {}
-
-
 @pytest.mark.parametrize("code", ["model = torch.compile(model)", ""])
 def test_one_change_is_printed_once_and_words_alone_are_none(code: str) -> None:
     fix: dict[str, Any] = {"actions": ("Vectorise it.",), "code": {"pytorch": code} if code else {}}
@@ -106,25 +88,6 @@ class _Steps(Result):
 
 
 _RESULT = _Steps(breakdown_ms={"input": 1.0}, step_table=Table.empty(_Step))
-
-
-@pytest.mark.parametrize(
-    ("what", "words"),
-    [
-        ("input_ms", "input wait"),
-        ("hbm_frac", "HBM bandwidth"),
-        ("step_table.input_ms", "input wait"),
-        ("breakdown_ms.host_compute", "host compute"),
-        ("step_table", "steps"),
-        ("category=copy-done", "category “copy-done”"),
-        ("train_step.py:12", "train_step.py:12"),
-        ("", ""),
-    ],
-)
-def test_evidence_is_named_as_on_its_page(what: str, words: str) -> None:
-    finding = replace(MAP, evidence=(Ref("steps", what),))
-    (only,) = complete([finding], {"steps": _RESULT}, TIME)
-    assert only.evidence[0].words == words
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from math import nan
 from typing import Any
@@ -12,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.advice import RULES, advise
+from stepscope.advice import RULES
 from stepscope.advice.catalogue import effects
 from stepscope.advice.savings import ranged, saving_of, upper_bound_ms
 from stepscope.analysis.step_account import StepAccount
-from stepscope.registry import Answer, ChangeClass, Rule
+from stepscope.registry import ChangeClass, Rule
 from stepscope.result import Finding, Result
 from tests.architecture.tree import ROOT
 from tests.unit.advice.made import account, op, part, told
@@ -238,13 +237,3 @@ def test_the_documented_shares_are_those_of_the_effects() -> None:
     rows = re.findall(r"^\| (\w+) \| [^|]+ \| (\d+) % \| [^|]+ \|$", page, re.MULTILINE)
     shares = {name: round(100 * effect.least) for name, effect in effects().items()}
     assert {name: int(least) for name, least in rows} == shares
-
-
-def test_a_saving_says_what_its_change_takes_for_granted() -> None:
-    def check(_results: object) -> Iterator[Answer]:
-        yield printing(4.0)
-        yield printing(None)
-
-    asked = replace(rule(), check=check)
-    known, unknown = advise({"step_account": account(part(time_ms=4.0))}, [asked]).findings
-    assert (known.assumption, unknown.assumption) == (REMOVED.assumption, "")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from stepscope.advice import RULES, advise
-from stepscope.advice.catalogue import causes
 from stepscope.analysis.device_idle import device_idle
 from stepscope.registry import Silence
 from stepscope.result import Finding
@@ -44,12 +43,6 @@ def test_causes_of_a_slow_start(spans: list[Span], expected: list[str]) -> None:
     assert all(
         one.measured["count"] == 5 for one in advice.findings if one.cause == "start-retracing"
     )
-
-
-def test_every_cause_of_a_start_has_a_change() -> None:
-    of_start = [cause for cause in causes().values() if cause.rule == "slow-start"]
-    assert len(of_start) == 9
-    assert all(cause.fix for cause in of_start)
 
 
 # ------------------------------------------------------------------ of the device
@@ -88,8 +81,8 @@ def first_of(folder: Path, events: Events) -> Finding:
 def test_a_recording_that_is_mostly_the_start_says_so_first(tmp_path: Path) -> None:
     assert first_of(tmp_path, steps(9000, count=1)).rule == "start-up"
     (row,) = device_idle(profile(tmp_path, steps(9000))).slow_calls.records()
-    assert (row.call, row.per_step) == (LAUNCH, pytest.approx(1 / 3))
-    assert (row.total_ms, row.longest_ms) == pytest.approx((3.0, 9.0))
+    assert row.call == LAUNCH
+    assert (row.per_step, row.total_ms, row.longest_ms) == pytest.approx((1 / 3, 3.0, 9.0))
 
 
 def test_calls_that_a_busy_machine_keeps_waiting_again_do_not_start_it(tmp_path: Path) -> None:

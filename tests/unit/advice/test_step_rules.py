@@ -1,4 +1,4 @@
-"""Rules that read the account of a step: gradients, growth, recomputation, what a device awaits."""
+"""Rules about steps: how grave a wait is, uneven steps, eager ops, gradients, idle devices."""
 
 from __future__ import annotations
 
@@ -6,24 +6,236 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from stepscope.advice import RULES, advise
+from stepscope.advice.results import Results
+from stepscope.analysis.overview_page import DeviceShare, OverviewPage, StepRow
 from stepscope.analysis.step_account import OpsGrowth, StepAccount
-from stepscope.result import Advice, Finding
+from stepscope.registry import Answer, Rule, Silence
+from stepscope.result import Advice, Finding, Table, columns_of
 from stepscope.tables.in_steps.recomputed import Recomputed
 from stepscope.tables.parts.gradients import NeedlessGradients
-from tests.labelled.synthetic import GOOD
-from tests.unit.advice.asking import ask
-from tests.unit.advice.made import account, finding, op, outcome, part, told, with_owners
+from tests.labelled.synthetic import GOOD, WAIT
+from tests.profiles.model import Event, EventLike, gpu, host, line, stream
+from tests.unit.advice.asking import Asked, ask, opened
+from tests.unit.advice.made import (
+    account,
+    finding,
+    host_activity,
+    op,
+    outcome,
+    part,
+    told,
+    with_calls,
+    with_owners,
+)
 
 Times = tuple[float | None, float | None, float | None]
+Calls = list[tuple[str, float, float]]
+
+
+def rule_of(rule_id: str) -> Rule:
+    return next(rule for rule in RULES if rule.id == rule_id)
+
+
+# ------------------------------------------------------------------ waits
+
+
+def launching(launch_us: float) -> OverviewPage:
+    """Steps of 100 µs, in each a kernel that ends at 95 µs, however long its launch takes."""
+    marks, kernels = [], []
+    for step in range(12):
+        at, ids = 100.0 * step, {"correlation_id": step}
+        marks.append(Event("train", at, 100.0, {"step_num": step, "_r": 1}))
+        marks.append(Event("cuLaunchKernel", at + 1, launch_us, ids))
+        kernels.append(Event("volta_h884gemm", at + 1 + launch_us, 94 - launch_us, ids))
+    asked = opened(host(line("python", *marks)), gpu(0, stream(7, *kernels)))
+    found: OverviewPage = asked.result("overview_page")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("launch_us", "confidence", "severity"),
+    [
+        # One of 14 % was "low", and a sum of 4 % "medium".
+        (8.0, 0.9, "medium"),
+        (20.0, 0.9, "high"),
+        # A healthy program's loop was taken for its steps, and 8 % of that was an alarm.
+        (8.0, 0.5, "info"),
+        (20.0, 0.5, "high"),
+    ],
+)
+def test_a_wait_for_launches_is_as_grave_as_any_of_its_share(
+    launch_us: float, confidence: float, severity: str
+) -> None:
+    page = launching(launch_us)
+    page = replace(page, steps=replace(page.steps, confidence=confidence))
+    (found,) = advise({"overview_page": page}, [rule_of("launch-bound")]).findings
+    assert found.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("input_us", "severity"), [(100.0, "medium"), (200.0, "medium"), (300.0, "high")]
+)
+def test_a_wait_for_input_is_as_grave_as_any_of_its_share(input_us: float, severity: str) -> None:
+    """6, 12 and 17 % of the step: the last was "medium"."""
+    found = ask(replace(GOOD, input_us=input_us, wait=WAIT)).finding("input-bound")
+    assert found.severity == severity
+
+
+def uneven(took: list[float], compiled: list[float], grows: str = "host_compute_ms") -> Answer:
+    """What is said of steps that take so long, and compile for so long; the rest grows."""
+    steps: dict[str, Any] = {name: [0.0] * len(took) for name in columns_of(StepRow)} | {
+        "kept": [True] * len(took),
+        "step_num": list(range(len(took))),
+        "start_ms": np.cumsum(took).tolist(),
+        "step_time_ms": took,
+        "compilation_ms": compiled,
+        grows: [a - b for a, b in zip(took, compiled, strict=True)],
+    }
+    page = replace(launching(1.0), step_table=Table(StepRow, steps), device=DeviceShare(None, None))
+    (found,) = rule_of("uneven-steps").check(Results({"overview_page": page}))
+    return found
+
+
+@pytest.mark.parametrize(
+    "took",
+    [
+        # Each fourth call of an update ends a round with a rollout: 25 % of them are long.
+        [0.5, 0.5, 0.5, 30.0] * 6,
+        [10.0] * 99 + [21.0],  # 11 of 1,011 ms
+    ],
+    ids=["rounds", "cheap"],
+)
+def test_steps_that_are_usual_or_cheap_are_no_exception(took: list[float]) -> None:
+    assert isinstance(uneven(took, [0.0] * len(took)), Silence)
+
+
+def test_one_step_that_compiles_does_not_explain_the_other_slow_steps() -> None:
+    """Of 8 slow steps on a busy machine one compiled, and "compilation grows most" was an alarm."""
+    found = uneven([10.0] * 20 + [30.0, 30.0, 30.0], [0.0] * 22 + [15.0])
+    assert isinstance(found, Finding)
+    assert found.severity == "info"
+    # What grows is called as the overview calls it.
+    device = uneven([10.0] * 20 + [30.0] * 3, [0.0] * 23, "device_compute_16_ms")
+    assert isinstance(device, Finding)
+
+
+# ------------------------------------------------------------------ op by op
+
+
+def looped(*calls: tuple[str, float, float]) -> Asked:
+    """Four steps of 1 ms with the same calls on the loop's thread (µs from the step's begin)."""
+    events: list[EventLike] = []
+    for step in range(4):
+        begin = step * 1000.0
+        events.append(("train", begin, 1000.0, {"step_num": step, "_r": 1}))
+        events += [(name, begin + start, length) for name, start, length in calls]
+    return opened(host(line("python", *events)))
+
+
+def place_of(found: Asked) -> tuple[str, str, int | None] | None:
+    place = found.finding("eager-execution").place
+    return None if place is None else (place.function, place.file, place.line)
+
+
+def checks(dispatch_us: float, check_us: float = 600.0) -> Calls:
+    """A check in 20 functions that dispatch two ops each, and a compiled step."""
+    calls = [("$train.py:12 check", 10.0, check_us), ("PjitFunction(train_step)", 900.0, 20.0)]
+    for nth in range(20):
+        at = 10 + check_us / 20 * nth
+        calls.append((f"$net.py:{nth + 5} layer_{nth}", at, check_us / 20))
+        calls.append(("PjitFunction(add)", at + 1, dispatch_us))
+        calls.append(("PjitFunction(mul)", at + 15, dispatch_us))
+    return calls
+
+
+def words() -> Calls:
+    """A function that dispatches within JAX's own, and a small one that does so by itself."""
+    calls = [("$text.py:12 words", 10.0, 880.0), ("$train.py:5 report", 900.0, 80.0)]
+    calls.append(("PjitFunction(add)", 910.0, 30.0))
+    for nth in range(20):
+        at = 10.0 + 44 * nth
+        jax = f"$/venv/lib/python3.12/site-packages/jax/_src/op_{nth}.py:{nth + 5} call_{nth}"
+        calls.append((jax, at, 44.0))
+        calls.append(("PjitFunction(not_equal)", at + 1, 18.0))
+        calls.append(("PjitFunction(less)", at + 22, 18.0))
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("calls", "place"),
+    [
+        (checks(13.0), ("check", "train.py", 12)),
+        (checks(4.0), None),  # it is mostly Python of its own
+        # The model's own forward pass is not to be left out, but it may be compiled.
+        (checks(19.0, check_us=880.0), ("check", "train.py", 12)),
+        (words(), ("words", "text.py", 12)),
+    ],
+    ids=["a part of the step", "mostly Python", "nearly all of the step", "below a library"],
+)
+def test_the_call_below_which_a_step_runs_op_by_op_is_named(
+    calls: Calls, place: tuple[str, str, int] | None
+) -> None:
+    assert place_of(looped(*calls)) == place
+
+
+def test_ten_functions_that_somebody_compiled_are_no_eager_step() -> None:
+    layers = [(f"PjitFunction(layer_{at})", 90.0 * at, 80.0) for at in range(10)]
+    looped(*layers).reason("eager-execution", Silence)
+
+
+def test_what_has_no_steps_is_not_called_a_step() -> None:
+    ops = [(f"PjitFunction(op_{place})", 3.0 * place * place, 10.0) for place in range(200)]
+    found = opened(host(line("python", *ops)))
+    assert found.result("step_account").is_window
+    found.finding("eager-execution")
+
+
+def a_call(function: str, framework_ms: float, above: int = -1, **more: Any) -> dict[str, Any]:
+    at = {"function": function, "file": "a.py", "line": 9, "above": above}
+    return at | {"framework_ms": framework_ms} | more
+
+
+VIEWS = a_call("views", 10.0)
+SHARED = [
+    a_call("main", 16.0, is_loop=True),
+    a_call("prepare", 15.0, 0, is_loop=True),
+    *(a_call(name, 5.0, 1) for name in ("crop", "jitter", "blur")),
+]
+LOOP = part(kind="eager", function="view", caller="a.py:7 views", time_ms=8.0)
+
+
+@pytest.mark.parametrize(
+    ("calls", "parts", "function"),
+    [
+        ([VIEWS], [], "views"),
+        # Pictures cut one by one on the host: to compile the call that does so helps little.
+        ([VIEWS], [LOOP], ""),
+        (SHARED, [], "prepare"),  # their caller in common
+        # It has the loop: what hands ops over there is a line of it.
+        ([a_call("main", 16.0, caller="train.py:61 <module>")], [], "main"),
+        ([], [], ""),
+    ],
+)
+def test_functions_that_hand_ops_over(
+    calls: list[dict[str, Any]], parts: list[dict[str, Any]], function: str
+) -> None:
+    """Of 20 ms steps, 10 in which nothing computes."""
+    host = host_activity(eager_ops=100.0, usual_eager_ops=100.0)
+    of = with_calls(account(*parts), *calls, step_time_ms=20.0)
+    place = finding("eager-execution", host_activity=host, step_account=of).place
+    assert (place.function if place else "") == function
+
+
+# ------------------------------------------------------------------ gradients
 
 
 def saving(found: Finding) -> Times:
     return found.saving_low_ms, found.saving_ms, found.saving_high_ms
 
-
-# ------------------------------------------------------------------ gradients
 
 EVALUATE = NeedlessGradients(
     6.0, 40.0, "aten::linear", "evaluate", "train.py", 30, "train.py:50 main", is_all=True

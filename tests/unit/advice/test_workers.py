@@ -17,7 +17,6 @@ from stepscope.advice import RULES, advise
 from stepscope.advice.results import Results
 from stepscope.advice.rules.workers import collective_time
 from stepscope.formats import FORMATS
-from stepscope.formats.xspace import decode
 from stepscope.pod.analyse import analyse
 from stepscope.pod.report import Pod
 from stepscope.registry import Answer, Silence, Unknown
@@ -25,12 +24,12 @@ from stepscope.result import Finding
 from stepscope.store import read_pieces
 from stepscope.tables.core.profile import Host, Profile
 from tests.labelled.synthetic import GOOD, POD, RING, layers
-from tests.profiles import draw, event, nth, space
 from tests.profiles.loops import Collective, Kernel
 from tests.profiles.model import gpu, host, line, stream
 from tests.unit.advice.asking import Asked, ask, opened
 from tests.unit.formats.kineto.layout import profile, x
 from tests.unit.formats.nccl.dumps import dump, entry, write_dumps
+from tests.unit.tables.account.drawn import host as drawn_host
 
 # ------------------------------------------------------------------ unequal work
 
@@ -94,19 +93,9 @@ def on_processors(**threads: str) -> Asked:
     hosts = []
     for name, work in threads.items():
         computes, exchanges = work.split()
-        planes = draw(
-            f"""
-            /host:CPU
-              main     S---------S---------S---------
-              "        {computes * 3}
-              gloo     {exchanges * 3}
-            """,
-            unit_us=100,
-            S=event("train", step_num=nth, _r=1),
-            O=event("aten/mm:mm"),
-            A=event("gloo:all_reduce"),
-        )
-        hosts.append(Host(name, decode(space(*planes))))
+        rows = (computes * 3, f"gloo  {exchanges * 3}")
+        one = drawn_host(*rows, steps=3, O="aten/mm:mm", A="gloo:all_reduce")
+        hosts.append(replace(one, name=name))
     return Asked(Profile("s", tuple(hosts)))
 
 
@@ -266,9 +255,3 @@ def test_two_that_are_slow_together_are_both_advised() -> None:
         assert one.saving_low_ms is not None and one.saving_low_ms < 0.35 * cost_ms
     told = [one for one in advise({"pod": pod}, RULES, {}).findings if one.rule == "straggler"]
     assert {one.severity for one in told} == {"high"}
-
-
-def test_a_pod_that_lacks_recordings_has_its_straggler() -> None:
-    pod, _ = pod_of("gpu_throttled")
-    (found,) = answers("straggler", replace(pod, expected=pod.recordings + 3))
-    assert isinstance(found, Finding)

@@ -11,7 +11,6 @@ from stepscope.surfaces.format import caller_text
 from stepscope.tables.account.account import Growth
 from stepscope.tables.account.owners import outer_calls, owners
 from stepscope.tables.account.waits import between_ops
-from stepscope.tables.core.regions import region_name
 from stepscope.tables.parts.grouping import parts
 from tests.profiles import event, nth
 from tests.unit.tables.account.drawn import (
@@ -27,6 +26,11 @@ from tests.unit.tables.account.drawn import (
 # What is drawn, what the letters mean, and the milliseconds in both steps.
 Story = tuple[list[str], Letters, Times]
 NUMBERED = {"sequence_number": 7 + nth, "args": '{"Fwd thread id": 1}'}
+
+PRODUCT, LOSS = "aten/mm:mm", "SparseSoftmaxCrossEntropyWithLogits"
+GRAPH = "## Call CompiledFxGraph frkzujfb4e6rm3z4 ##"
+TRAIN, TWO = "$train.py:12 main", "S---------S---------"
+SLEPT = "tf_pool  .OOOO.........OOOO.."
 
 OWNERS: dict[str, Story] = {
     # ``api.py`` could be anybody's; ``block_until_ready`` in it is JAX's.
@@ -68,7 +72,7 @@ OWNERS: dict[str, Story] = {
     ),
     "a compiled graph is an op and no range of the program": (
         [".GGGGG.....GGG......"],
-        {"G": "## Call CompiledFxGraph frkzujfb4e6rm3z4 ##"},
+        {"G": GRAPH},
         {("op", "CompiledFxGraph frkzujfb"): 0.8},
     ),
     "where nothing else ran, what is freed names the gap": (
@@ -103,6 +107,51 @@ OWNERS: dict[str, Story] = {
         {"F": "FunctionRun", "O": "sort/TopKV2:TopKV2"},
         {("op", "sort/TopKV2"): 1.4},
     ),
+    # A short sort beside a loss costs nothing.
+    "of usual ops beside each other the long one has the time": (
+        ["F--------.F--------.", f"a  {2 * '.LLLLLLLL.'}", f"b  {2 * '.OO.......'}"],
+        {"F": "FunctionRun", "L": f"loss/{LOSS}:{LOSS}", "O": "sort/TopKV2:TopKV2"},
+        {("op", f"loss/{LOSS}"): 1.6},
+    ),
+    # JAX runs behind its calls: one wait at the loop's end, for what all steps asked for.
+    "a wait that outlasts the steps is a wait though work goes on": (
+        [f".L{'-' * 22}", f"tf_pool  O{'-' * 23}"],
+        {"loop": "S---------S---------.....", "L": TRAIN, "O": "a/MatMul:MatMul"},
+        {("op", "a/MatMul"): 2.0},
+    ),
+    # It ends with the work; what ran before the steps, and that it waited for it, is not seen.
+    "a call from before the steps waits in their first pause": (
+        ["L---------------------", "tf_pool  ......O---------------"],
+        {"loop": "..S---------S---------", "L": TRAIN, "O": "a/MatMul:MatMul"},
+        {("op", "a/MatMul"): 1.6, ("wait", ""): 0.4},
+    ),
+    "a call that prepares before the steps waits for nothing": (
+        ["L--P------------------", "tf_pool  ......O---------------"],
+        {
+            "loop": "..S---------S---------",
+            "L": TRAIN,
+            "O": "a/MatMul:MatMul",
+            "P": "$t.py:3 prepare",
+        },
+        {("python", "prepare"): 0.3},
+    ),
+    # A clock goes on by itself: 400 of its 600 µs have an op beside them.
+    "a program that sleeps waits for nothing that computes": (
+        ["M--------.M--------.", ".W-----.......W-----.", SLEPT],
+        {"loop": TWO, "M": TRAIN, "W": "$time sleep", "O": "a/MatMul:MatMul"},
+        {("library", "time.sleep"): 1.2},
+    ),
+    "a lock may be held until an op ends": (
+        ["M--------.M--------.", ".W-----.......W-----.", SLEPT],
+        {"loop": TWO, "M": TRAIN, "W": "$<unknown> acquire", "O": "a/MatMul:MatMul"},
+        {("op", "a/MatMul"): 0.8},
+    ),
+    # Each batch is marked for four moments of ten, in all of which its op runs.
+    "between the batches that Keras marks its callbacks run": (
+        ["A---......A---......A---......"],
+        {"loop": "K---......K---......K---......", "K": "Profiled batch", "A": "net/MatMul:MatMul"},
+        {("unrecorded", "between the batches that Keras marks, where callbacks run"): 1.2},
+    ),
 }
 
 
@@ -111,9 +160,6 @@ def test_each_moment_has_one_owner(story: str) -> None:
     rows, letters, expected = OWNERS[story]
     assert expected.items() <= told(host(*rows, **letters)).items()
 
-
-TRAIN = "$train.py:12 main"
-PRODUCT = "aten/mm:mm"
 
 PARTS: dict[str, Story] = {
     # A loop is told by ops that are named by their type alone.
@@ -189,53 +235,46 @@ def test_a_framework_that_traces_a_function_compiles_it_with_the_functions_own_c
     assert (compiles.first.function, compiles.total_ps) == ("train", 1_200_000_000)
 
 
-def test_without_python_an_op_is_told_by_what_the_program_called() -> None:
-    """A product within a distance is the distance's, in the names of who called it."""
-    one = host(
-        ".D---.M..A.D---.M..A",
-        "..M-........M-......",
-        "..V.........V.......",
-        D="aten/cdist:cdist",
-        M=PRODUCT,
-        A="aten/add:add",
-        V="aten/view:view",
-    )
-    ops = [owner for owner in owners(accounted(one)) if owner.kind == "op"]
-    assert {(owner.name, owner.within): owner.total_ps // 10**8 for owner in ops} == {
-        ("aten/cdist", ""): 4,
-        ("aten/mm", "aten/cdist"): 2,
-        ("aten/mm", ""): 2,
-        ("aten/add", ""): 2,
-    }
+TRITON = "torch/triton_red_fused_mul_0"
 
 
-def test_what_a_compiled_graph_calls_says_more_than_the_graph() -> None:
-    one = host(
-        "G-----....G-----....",
-        ".T--.......T--......",
-        "..I.........I.......",
-        G="## Call CompiledFxGraph frkzujfb4e6rm3z4 ##",
-        T="torch/triton_red_fused_mul_0:triton_red_fused_mul_0",
-        I="handing over",
-    )
-    assert owner_named(one, "handing over").within == "torch/triton_red_fused_mul_0"
-
-
-def test_a_wait_that_outlasts_the_steps_is_a_wait_though_work_goes_on() -> None:
-    """JAX runs behind its calls: one wait at the loop's end, for what all steps asked for."""
-    rows = (".L----------------------", "tf_pool  O-----------------------")
-    one = host(*rows, loop="S---------S---------.....", L=TRAIN, O="a/MatMul:MatMul")
-    assert told(one)["op", "a/MatMul"] == 2.0
-
-
-def test_a_call_from_before_the_steps_waits_in_their_first_pause() -> None:
-    """It ends with the work; what ran before the steps, and that it waited for it, is not seen."""
-    rows = ("L---------------------", "tf_pool  ......O---------------")
-    letters: Letters = {"L": "$train.py:12 wait_for_all", "O": "a/MatMul:MatMul"}
-    loop = "..S---------S---------"
-    assert told(host(*rows, loop=loop, **letters)) == {("op", "a/MatMul"): 1.6, ("wait", ""): 0.4}
-    prepares = host("L--P------------------", rows[1], loop=loop, **letters, P="$t.py:3 prepare")
-    assert told(prepares)["python", "prepare"] == 0.3
+@pytest.mark.parametrize(
+    ("rows", "letters", "expected"),
+    [
+        # A product within a distance is the distance's, in the names of who called it.
+        (
+            [".D---.M..A.D---.M..A", "..M-........M-......", "..V.........V......."],
+            {"D": "aten/cdist:cdist", "M": PRODUCT, "A": "aten/add:add", "V": "aten/view:view"},
+            {
+                ("aten/cdist", ""): 0.4,
+                ("aten/mm", "aten/cdist"): 0.2,
+                ("aten/mm", ""): 0.2,
+                ("aten/add", ""): 0.2,
+            },
+        ),
+        # What a compiled graph calls says more than the graph.
+        (
+            ["G-----....G-----....", ".T--.......T--......", "..I.........I......."],
+            {"G": GRAPH, "T": f"{TRITON}:triton_red_fused_mul_0", "I": "handing over"},
+            {("handing over", TRITON): 0.2},
+        ),
+        # An op is placed in the range that the program marks around it.
+        (
+            [".R------...R------..", "..L----.....L----...", "...O--.......O--...."],
+            {"R": "weigh", "L": "aten/svdvals:svdvals", "O": "aten/_svd:_svd"},
+            {("aten/_svd", "weigh › aten/svdvals"): 0.6},
+        ),
+    ],
+    ids=["an op", "a compiled graph", "a range"],
+)
+def test_without_python_an_op_is_told_by_what_calls_it(
+    rows: list[str], letters: Letters, expected: Times
+) -> None:
+    found: Times = {}
+    for owner in owners(accounted(host(*rows, **letters))):
+        key = (owner.name, owner.within)
+        found[key] = round(found.get(key, 0.0) + owner.total_ps / 1e9, 6)
+    assert expected.items() <= found.items()
 
 
 def test_a_package_that_calls_a_function_back_is_named_with_its_caller() -> None:
@@ -254,44 +293,6 @@ def test_a_package_that_calls_a_function_back_is_named_with_its_caller() -> None
     assert called == "train.py:12 fit by scipy.optimize.approx_derivative"
     place = Place("objective", "train.py", 3, called)
     assert caller_text(place) == "called from fit (:12) by scipy.optimize.approx_derivative"
-
-
-@pytest.mark.parametrize(
-    ("call", "kind"), [("$time sleep", "library"), ("$<unknown> acquire", "op")]
-)
-def test_a_program_that_sleeps_waits_for_nothing_that_computes(call: str, kind: str) -> None:
-    """A lock may be held until an op ends; a clock goes on by itself.
-
-    400 of its 600 µs have an op beside them, which may run beside the next step as well.
-    """
-    one = host(
-        "M--------.M--------.",
-        ".W-----.......W-----.",
-        "tf_pool  .OOOO.........OOOO..",
-        loop="S---------S---------",
-        M="$train.py:12 back_off",
-        W=call,
-        O="a/MatMul:MatMul",
-    )
-    spent = {key[0]: time for key, time in told(one).items()}
-    assert spent[kind] >= 0.8
-    assert ("op" in spent) == (kind == "op")
-
-
-def test_a_short_sort_beside_a_loss_costs_nothing() -> None:
-    loss = "loss/SparseSoftmaxCrossEntropyWithLogits:SparseSoftmaxCrossEntropyWithLogits"
-    rows = ("F--------.F--------.", f"a  {2 * '.LLLLLLLL.'}", f"b  {2 * '.OO.......'}")
-    one = host(*rows, F="FunctionRun", L=loss, O="sort/TopKV2:TopKV2")
-    assert ("op", "sort/TopKV2") not in told(one)
-
-
-def test_between_the_batches_that_keras_marks_its_callbacks_run() -> None:
-    """Each batch is marked for four moments of ten, in all of which its op runs."""
-    marks = "K---......K---......K---......"
-    letters: Letters = {"K": "Profiled batch", "A": "StatefulPartitionedCall/net/MatMul:MatMul"}
-    one = host(marks.replace("K", "A"), loop=marks, **letters)
-    gaps = [name for kind, name in told(one) if kind == "unrecorded"]
-    assert gaps == ["between the batches that Keras marks, where callbacks run"]
 
 
 def test_a_pair_that_python_works_between_every_other_time_is_not_a_hand_over() -> None:
@@ -319,36 +320,6 @@ def test_a_gradient_is_of_the_line_that_ran_the_op_it_is_of() -> None:
     )
     of = {name: owner_named(one, name).function for name in ("aten/mul", "MulBackward0", "train")}
     assert of == {"aten/mul": "distance", "MulBackward0": "distance", "train": "train"}
-
-
-def test_an_op_is_placed_in_the_range_that_the_program_marks_around_it() -> None:
-    one = host(
-        ".R------...R------..",
-        "..L----.....L----...",
-        "...O--.......O--....",
-        R="weigh",
-        L="aten/linalg_svdvals:linalg_svdvals",
-        O="aten/_linalg_svd:_linalg_svd",
-    )
-    around = {owner.within for part in parts(accounted(one)) for owner in part.owners}
-    assert "weigh › aten/linalg_svdvals" in around
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("[pl][profile][Strategy]SingleDeviceStrategy.training_step", "training_step"),
-        ("[pl][profile][Strategy]SingleDeviceStrategy.batch_to_device", ""),
-        ("tokenise", "tokenise"),
-        ("[pl][profile][LightningModule]Tagger.on_train_batch_end", "Tagger.on_train_batch_end"),
-        ("[pl][profile][Callback]Logs.on_train_batch_end", "Logs.on_train_batch_end"),
-        ("[pl][profile][Strategy]SingleDeviceStrategy.backward", ""),
-        ("Optimizer.step#Adam.step", ""),
-        ("ProfilerStep#3", ""),
-    ],
-)
-def test_the_programs_ranges_are_known_by_their_names(text: str, name: str) -> None:
-    assert region_name(text) == name
 
 
 def test_what_a_call_calls_is_below_it() -> None:

@@ -26,6 +26,9 @@ def test_what_a_transformation_is_called_is_no_scope(name: str, scopes: tuple[st
 
 def test_a_loop_that_repeats_all_scopes_adds_none() -> None:
     assert layer_of("model/rnn/while/body/model/rnn/dense/MatMul") == ("model", "rnn")
+    inside = "net/reader/while/net/reader/while_grad/body/_9/gradient_tape/net/reader/cell/MatMul"
+    assert layer_of(f"StatefulPartitionedCall/{inside}") == ("net", "reader")
+    assert layer_of("MatMul") == ()
 
 
 def test_a_long_name_is_read_in_one_pass() -> None:

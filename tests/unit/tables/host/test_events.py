@@ -2,7 +2,13 @@
 
 import pytest
 
-from stepscope.tables.host.events import Work, is_pool_thread, is_tf_data_thread, work_of_name
+from stepscope.tables.host.events import (
+    Work,
+    hashed_thread,
+    is_pool_thread,
+    is_tf_data_thread,
+    work_of_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,3 +59,9 @@ def test_a_wait_for_a_device_computes_nothing(has_gpu: bool) -> None:
 
 def test_work_of_a_profiler_is_none_of_the_program() -> None:
     assert work_of_name("Profiler: Buffer flush", has_gpu=True) is Work.NOTHING
+
+
+def test_a_thread_is_hashed_as_gnu_does() -> None:
+    """Numbers that TensorFlow 2.21 gave to threads of its own, which the sampler numbers so."""
+    assert hashed_thread(140253566334656) == -7557030108705304379
+    assert hashed_thread(140110508779200) == 1603864363367016156

@@ -10,7 +10,6 @@ import pytest
 
 from stepscope.formats.xspace import decode
 from stepscope.tables.account.owners import Owner, owners
-from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host
 from stepscope.tables.parts.grouping import Key, Part, named_layers, parts, scope_with_most
 from stepscope.tables.parts.sites import located
@@ -136,12 +135,6 @@ def test_ops_that_share_a_label_keep_their_layer() -> None:
     (first,) = [part for part in parts(found, listed) if part.kind == "layer"]
     assert first.name == "net/attend"
     assert first.total_ps == pytest.approx(2 * 80 * 1e7, rel=0.05)
-
-
-def test_a_loop_repeats_the_scopes_around_it() -> None:
-    inside = "net/reader/while/net/reader/while_grad/body/_9/gradient_tape/net/reader/cell/MatMul"
-    assert layer_of(f"StatefulPartitionedCall/{inside}") == ("net", "reader")
-    assert layer_of("MatMul") == ()
 
 
 def test_the_scope_of_a_family_is_the_innermost_with_nearly_all_of_it() -> None:

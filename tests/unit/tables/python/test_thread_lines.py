@@ -9,7 +9,6 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host
-from stepscope.tables.host.events import hashed_thread
 from tests.profiles import space
 from tests.profiles.model import Line, host, line, plane
 from tests.unit.tables.account.drawn import accounted
@@ -93,12 +92,6 @@ def test_of_two_threads_that_mark_steps_that_with_most_of_the_time_is_explained(
     short = line("python", *marks(length_us=200), id=1)
     assert explained(short, trains, worker=batcher(), main=EVALUATES) == "serve"
     assert explained(trains, short, worker=batcher(), main=EVALUATES) == "serve"
-
-
-def test_a_thread_is_hashed_as_gnu_does() -> None:
-    """Numbers that TensorFlow 2.21 gave to threads of its own, which the sampler numbers so."""
-    assert hashed_thread(IDENT) == HASH
-    assert hashed_thread(140110508779200) == 1603864363367016156
 
 
 @pytest.mark.parametrize("works_ms", [9, 1], ids=["works", "mostly sleeps between requests"])

@@ -54,37 +54,38 @@ def lines(noted: bytes) -> GraphLines | None:
     return graph_lines(recorded(noted))
 
 
+FIT = SourceFrame("/me/train.py", 90, "main")
+# The layers' names say more than a line that calls the whole model.
+WHOLE = {f"net/layer_{at}/MatMul": (FIT,) for at in range(5)} | {"net/mul": (LOSS, FIT)}
+# So much of an optimizer's work does not make it one.
+UPDATES = OPS | {f"adam/Mul_{at}": (CALL,) for at in range(50)}
+ONE_LINE = {"mul": (LOSS,), "Sum": (LOSS,), "add": (LOSS,)}
+
+
 @pytest.mark.parametrize(
-    ("op", "stack"),
+    ("ops", "op", "stack"),
     [
-        ("net/mul", (LOSS, CALL, STEP)),
-        ("StatefulPartitionedCall/net/mul", (LOSS, CALL, STEP)),
-        ("StatefulPartitionedCall_2/PartitionedCall/net/mul", (LOSS, CALL, STEP)),
-        ("while/body/_1/while/dot", (CALL, STEP)),
-        ("net/ArithmeticOptimizer/ReplaceMulWithSquare_mul", (LOSS, CALL, STEP)),
-        ("StatefulPartitionedCall/gradient_tape/net/mul/Mul_1", (LOSS, CALL, STEP)),
-        ("gradient_tape/AddN", ()),
-        ("other/mul", ()),
-        ("", ()),
+        (OPS, "net/mul", (LOSS, CALL, STEP)),
+        (OPS, "StatefulPartitionedCall/net/mul", (LOSS, CALL, STEP)),
+        (OPS, "StatefulPartitionedCall_2/PartitionedCall/net/mul", (LOSS, CALL, STEP)),
+        (OPS, "while/body/_1/while/dot", (CALL, STEP)),
+        (OPS, "net/ArithmeticOptimizer/ReplaceMulWithSquare_mul", (LOSS, CALL, STEP)),
+        (OPS, "StatefulPartitionedCall/gradient_tape/net/mul/Mul_1", (LOSS, CALL, STEP)),
+        (OPS, "gradient_tape/AddN", ()),
+        (OPS, "other/mul", ()),
+        (OPS, "", ()),
+        (WHOLE, "net/layer_1/MatMul", ()),
+        (WHOLE, "net/mul", (LOSS, FIT)),
+        (UPDATES, "net/dense/MatMul", (CALL, STEP)),
+        (ONE_LINE, "mul", (LOSS,)),
     ],
 )
-def test_an_op_is_found_by_its_recorded_name(op: str, stack: tuple[SourceFrame, ...]) -> None:
-    found = lines(message(OPS))
+def test_an_op_is_found_by_its_recorded_name(
+    ops: dict[str, tuple[SourceFrame, ...]], op: str, stack: tuple[SourceFrame, ...]
+) -> None:
+    found = lines(message(ops))
     assert found is not None
     assert found.of(op) == stack
-
-
-def test_a_line_that_calls_the_whole_model_places_no_op() -> None:
-    """The layers' names say more; so much of an optimizer's work does not make it one."""
-    fit = SourceFrame("/me/train.py", 90, "main")
-    whole = {f"net/layer_{at}/MatMul": (fit,) for at in range(5)} | {"net/mul": (LOSS, fit)}
-    found = lines(message(whole))
-    assert found is not None
-    assert (found.of("net/layer_1/MatMul"), found.of("net/mul")) == ((), (LOSS, fit))
-    few = message(OPS | {f"adam/Mul_{at}": (CALL,) for at in range(50)})
-    found = lines(few)
-    assert found is not None
-    assert found.of("net/dense/MatMul") == (CALL, STEP)
 
 
 def test_an_event_is_placed_by_the_op_that_it_ran() -> None:
@@ -128,15 +129,6 @@ def test_no_message_breaks_it(frames: Any, stacks: Any, ops: Any) -> None:
     noted = json.dumps({"frames": frames, "stacks": stacks, "ops": ops}).encode()
     found = lines(noted)
     assert found is None or all(found.ops.values())
-
-
-def test_a_step_of_one_line_is_placed_there() -> None:
-    found = lines(message({"mul": (LOSS,), "Sum": (LOSS,), "add": (LOSS,)}))
-    assert found is not None
-    assert found.of("mul") == (LOSS,)
-
-
-def test_half_a_character_is_none() -> None:
-    found = lines(b'{"frames": [["\\ud800.py", 1, "f"]], "stacks": [[0]], "ops": {"x": 0}}')
-    assert found is not None
-    assert found.of("x") == (SourceFrame("?.py", 1, "f"),)
+    # Half a character is shown as none.
+    half = lines(b'{"frames": [["\\ud800.py", 1, "f"]], "stacks": [[0]], "ops": {"x": 0}}')
+    assert half is not None and half.of("x") == (SourceFrame("?.py", 1, "f"),)
