@@ -54,6 +54,13 @@ def test_the_share_of_host_memory_is_of_copies_and_the_longest_are_named() -> No
     assert ops == ("b", "a")
 
 
+def test_copies_within_the_device_are_named() -> None:
+    moves = Kernel("MemcpyD2D", 120)
+    found = ask(replace(GOOD, kernels=layers(between=(moves,)))).finding("device-copies")
+    assert found.measured["device_to_device_ms"] == pytest.approx(0.72)
+    assert found.saving_ms == pytest.approx(0.36)
+
+
 # ------------------------------------------------------------------ launches
 
 # 300 kernels of 3 µs, launched in 6 µs each: the device works 0.9 of each 1.8 ms.
@@ -75,6 +82,13 @@ def with_steps(asked: Asked, rule_id: str, columns: dict[str, list[Any]]) -> Ans
     page = replace(results["overview_page"], step_table=Table(StepRow, columns))
     (found,) = rule.check(Results(results | {"overview_page": page}))
     return found
+
+
+def test_slow_launches_are_not_the_kernels_fault() -> None:
+    """300 launches of 60 µs for 0.9 ms of kernels; five sixths are beyond the usual 10 µs."""
+    found = ask(replace(TINY, launch_us=60)).finding("slow-launches")
+    assert found.saving_high_ms == pytest.approx(18.001 - 0.9, abs=0.01)
+    assert found.saving_ms == pytest.approx((18.001 - 0.9) * 5 / 6, abs=0.01)
 
 
 def test_twice_the_batch_halves_what_does_not_grow_with_it() -> None:

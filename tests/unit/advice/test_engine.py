@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import nan
 from types import SimpleNamespace
 from typing import Any
 
@@ -197,14 +198,11 @@ def test_every_rule_is_accounted_for() -> None:
 
 @pytest.mark.parametrize(
     ("saving", "severity"),
-    [(2.99, "info"), (3.0, "medium"), (14.9, "medium"), (15.0, "high"), (float("nan"), "info")],
+    [(2.99, "info"), (3.0, "medium"), (14.9, "medium"), (15.0, "high"), (nan, "info")],
 )
 def test_severity_follows_the_share_of_the_step(saving: float, severity: str) -> None:
     assert severity_of(saving, 100.0) == severity
-
-
-def test_without_steps_no_saving_is_large() -> None:
-    assert severity_of(5.0, float("nan")) == "info"
+    assert severity_of(saving, nan) == "info"
 
 
 @pytest.mark.parametrize(("source", "whole"), [("markers", "step"), ("window", "recording")])

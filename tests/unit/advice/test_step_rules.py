@@ -344,6 +344,12 @@ def test_steps_of_more_and_more_ops_grow(
     owner = {"kind": "op", "name": "aten/mul", "family": "mul", "time_ms": 2.0} | at
     of = with_owners(of, owner, growth=growth, step_count=steps)
     assert outcome(told(of, wanted=("growing-steps",)), "growing-steps") == expected
+    if growth is not None:
+        found = finding("growing-steps", step_account=of)
+        # 30 more ops in seven steps; the steady rest is what 20 ops leave of whole increments.
+        low_ms, high_ms = 10 * (1 - 20 / 35), 10 * (1 - 20 % (30 / 7) / 35)
+        assert saving(found) == pytest.approx((low_ms, (low_ms + high_ms) / 2, high_ms))
+        assert found.place is not None and found.place.line == 27
 
 
 # ------------------------------------------------------------------ an idle device

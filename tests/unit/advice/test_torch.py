@@ -17,6 +17,7 @@ from tests.labelled.torch_loops import (
     COLLECTED,
     LONELY,
     ONE_BY_ONE,
+    PAGEABLE,
     READ,
     RETRIED,
     SMALL,
@@ -101,6 +102,20 @@ def test_what_pytorchs_own_kernels_reach_is_no_alarm() -> None:
         found = asked(slow).finding("roofline-gap")
     assert found.severity == "info" and (found.saving_ms or 0.0) > 2
     assert str(found.measured["operation"]).startswith("aten::mm")
+
+
+@pytest.mark.parametrize(
+    ("rule", "loop"),
+    [
+        ("loader-workers", replace(LONELY, copy_us=500, copied="Pinned")),
+        ("host-copies", replace(PAGEABLE, copied="Pinned")),
+        ("loader-workers", LONELY),  # it copies nothing
+    ],
+)
+def test_pinned_copies_are_not_told_to_be_pinned(rule: str, loop: TorchLoop) -> None:
+    found = asked(loop).finding(rule)
+    said = " ".join((*found.actions, *found.code.values()))
+    assert "pin" not in said.replace("pipeline", "")
 
 
 def test_a_compiled_step_that_waits_for_its_batch_keeps_its_device_idle() -> None:

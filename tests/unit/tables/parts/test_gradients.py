@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from stepscope.schema import names
@@ -14,6 +15,7 @@ from stepscope.tables.parts.gradients import (
     unclaimed_gradients,
     unused_graph,
 )
+from stepscope.tables.traits.updates import after_model
 from tests.profiles import event
 from tests.profiles.drawing import Drawn
 from tests.unit.tables.account.drawn import Letters, accounted, host
@@ -135,6 +137,14 @@ def test_what_a_closure_runs_is_no_update() -> None:
 def test_an_update_that_is_not_recorded_counts_nothing() -> None:
     """A recording that ends in a closure has the forward ops of a step, and not its update."""
     assert unclaimed("....wgwg..wgwgO-----", "..............rffff.") is None
+
+
+def test_a_backward_pass_without_any_step_of_an_optimizer_is_nobodys() -> None:
+    """As in a file that lost the steps."""
+    none = np.zeros(0, np.int64)
+    assert (
+        len(after_model(host("..w.......", steps=1, w=evaluates("MmBackward0")), none, none)) == 0
+    )
 
 
 # ------------------------------------------------------------------ prepared and not computed
