@@ -17,7 +17,7 @@ from stepscope.tables.core.thresholds import HALF_FRAC, LARGE_FRAC, UNDER_HALF_F
 _IDLE = "idle-device"
 _OF_HOST = ("python", "library", "framework", "eager", "compile", "input")
 # What voids other findings: a recording that is not whole, or mostly of the start.
-_INCOMPLETE, _START_UP = "incomplete-profile", "start-up"
+_INCOMPLETE, _START_UP, _BETWEEN = "incomplete-profile", "start-up", "between-steps"
 # Shares of the step that a finding without a saving is ranked by.
 _WORTH = {"info": 0.0, "low": 0.05, "medium": 0.5, "high": 1.0}
 
@@ -129,7 +129,9 @@ def _rank(one: Finding, time: StepTime) -> tuple[bool, bool, bool, float, int, s
 
 
 def _is_most(one: Finding, time: StepTime) -> bool:
-    """Whether what was recorded is of the start for its larger part."""
+    """Whether what was recorded is for its larger part of the start, or of no step."""
+    if one.rule == _BETWEEN:
+        return one.severity == "high"
     known = time.known_ms if time.is_recording and time.known_ms else time.step_ms or 0.0
     return one.rule == _START_UP and 2 * (one.saving_ms or 0.0) > known
 

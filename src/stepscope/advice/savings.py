@@ -192,20 +192,15 @@ def _of_its_function(account: StepAccount, part: AccountPart) -> float:
     """
     if not part.function or part.kind not in (*_OF_OPS, *_OF_CODE):
         return 0.0
-    is_code = part.kind in _OF_CODE
+    begin, end = f"{part.file}:", f" {part.function}"  # a caller is "file:line function"
     whole = sum(
         played(one)[0]
         for one in account.part_list()
         if (one.file, one.function) == (part.file, part.function)
-        or (is_code and _calls(part, one.caller))
+        or (part.kind in _OF_CODE and one.caller.startswith(begin) and one.caller.endswith(end))
     )
     # A function with nearly all of the step is its loop, which cannot be left out.
     return whole if whole < (1 - SOME_FRAC) * account.step_time_ms else 0.0
-
-
-def _calls(part: AccountPart, caller: str) -> bool:
-    """Whether a part's function is the caller, written as "file:line function"."""
-    return caller.startswith(f"{part.file}:") and caller.endswith(f" {part.function}")
 
 
 def upper_bound_ms(account: StepAccount, part: AccountPart, most_ms: float) -> float:

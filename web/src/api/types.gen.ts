@@ -600,6 +600,7 @@ export interface BetweenSteps {
   readonly ms: number | null;
   readonly frac: number | null;
   readonly count: number;
+  readonly call: string;
   readonly function: string;
   readonly file: string;
   readonly line: number;

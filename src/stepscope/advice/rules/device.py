@@ -187,11 +187,11 @@ def _host_ops(account: StepAccount | None) -> _HostOps | None:
         else:
             here.setdefault(name, []).append(one)
     time = {name: sum(one.time_ms for one in own) for name, own in here.items()}
+    launches = {name: sum(one.stretches for one in own) for name, own in here.items()}
     names = [
         name
         for name in time
-        if time[name] >= there.get(name, 0.0)
-        and not (name in there and _is_as_short_as_a_launch(here[name]))
+        if name not in there or time[name] > max(there[name], launches[name] * DISPATCH_US / 1000)
     ]
     if not names:
         return None
@@ -205,11 +205,6 @@ def _host_ops(account: StepAccount | None) -> _HostOps | None:
         return _HostOps(tuple(names), whole, None)
     place = Place(largest.function, largest.file, largest.line or 0, largest.caller)
     return _HostOps(tuple(names), whole, place)
-
-
-def _is_as_short_as_a_launch(own: list[OwnerRow]) -> bool:
-    stretches = sum(one.stretches for one in own)
-    return sum(one.time_ms for one in own) <= DISPATCH_US / 1000 * stretches
 
 
 def device_copies(case: Case) -> Answer:

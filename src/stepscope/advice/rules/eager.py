@@ -55,6 +55,7 @@ def _by_steps(case: Case, host: HostActivity) -> Answer:
     longest = max(named, key=lambda one: one.time_ms, default=None)
     inner = "" if place is None else place.function.rpartition(".")[2]
     is_inner = inner.isidentifier() and not inner.startswith("__")
+    often = sorted((one for one in calls if one.calls >= 1), key=lambda one: -one.calls)
     cause = "eager-execution"
     # The outermost function holds the loop, and cannot be compiled.
     if longest is not None and is_inner and place is not None and not place.caller.endswith(_TOP):
@@ -71,13 +72,8 @@ def _by_steps(case: Case, host: HostActivity) -> Answer:
         python_ms=python,
         compiled=None if longest is None else longest.function,
         inner=inner if is_inner else "train_step",
-        often=first_names(_most_called(calls)) or None,
+        often=first_names([one.function for one in often]) if len(often) > 1 else None,
     )
-
-
-def _most_called(calls: list[CallRow]) -> list[str]:
-    often = sorted((one for one in calls if one.calls >= 1), key=lambda one: -one.calls)
-    return [one.function for one in often] if len(often) > 1 else []
 
 
 def _why_not(host: HostActivity, overview: OverviewPage | None, saving_ms: float) -> Silence | None:

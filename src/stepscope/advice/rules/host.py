@@ -708,15 +708,17 @@ def between_steps(case: Case) -> Answer:
         return silent("no_pauses")
     if found.frac < PART_FRAC:
         return silent("short_pauses", share_frac=found.frac)
-    if not found.function:
+    is_most = found.frac >= HALF_FRAC and case.sure >= LIKELY
+    if not found.function and not is_most:
         return unknown("unplaced_pauses", count=found.count)
+    place = Place(found.function, found.file, found.line, found.caller, call=found.call)
     return case.match(
         "between-steps",
         cost_ms=found.ms,
-        severity="medium" if found.frac >= LARGE_FRAC else "low",
-        place=Place(found.function, found.file, found.line, found.caller),
+        severity="high" if is_most else "medium" if found.frac >= LARGE_FRAC else "low",
+        place=place if found.function else None,
         evidence=(Ref("host_activity", "between"),),
-        function=found.function,
+        does=found.call or found.function or None,
         share_frac=found.frac,
         pauses=found.count,
         more={"between_ms": found.ms},

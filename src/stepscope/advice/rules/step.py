@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import isnan
+from math import inf, isnan
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.catalogue import CauseEntry, causes, effects, family_of
@@ -32,6 +32,7 @@ from stepscope.registry import Answer, severity_of
 from stepscope.result import Finding, Place, Ref, Severity
 from stepscope.schema import names
 from stepscope.tables.core.thresholds import (
+    DOZENS,
     FEW,
     HALF_FRAC,
     LARGE_FRAC,
@@ -39,6 +40,7 @@ from stepscope.tables.core.thresholds import (
     LITTLE_FRAC,
     MANY,
     PART_FRAC,
+    SHORT_HOST_OP_US,
     SOME_FRAC,
 )
 from stepscope.tables.parts.shares import COPIES_ARGUMENT, MADE, ON_EACH_DEVICE
@@ -83,7 +85,8 @@ def largest_part(case: Case) -> Iterator[Answer]:
     if not shown:
         yield case.below(max((part.time_ms for part in parts), default=0.0), PART_FRAC)
         return
-    framework = _framework(case)
+    overview = case.optional.overview_page
+    framework = "" if overview is None else key_of(overview.environment.framework)
     judged = [(part, _cause(part, case, framework, runtime)) for part in shown]
     judged.sort(key=lambda pair: -_worth(pair[0], pair[1][0], account) * pair[0].time_ms)
     largest = max(shown, key=lambda part: part.time_ms)
@@ -131,11 +134,6 @@ def _with_runtime(parts: list[AccountPart], step_ms: float) -> float:
     return around / whole if whole else 0.0
 
 
-def _framework(case: Case) -> str:
-    overview = case.optional.overview_page
-    return "" if overview is None else key_of(overview.environment.framework)
-
-
 Facts = dict[str, float | str | None]
 
 
@@ -167,8 +165,11 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
     is_call = bool(call) and part.number("first_frac") >= HALF_FRAC
     if not is_call and (known := _known_call(part)):
         call, is_call = known, True
+    run_us = 1000 * part.time_ms / part.runs if part.runs >= DOZENS else inf
+    is_torch_op = framework == "pytorch" and part.kind == "op" and not part.on_device
     facts: Facts = {
         "kind": part.kind,
+        "short_run_us": run_us if is_torch_op and run_us < SHORT_HOST_OP_US else None,
         "name": part.name,
         "function": part.function,
         "call": call or part.function,
@@ -241,21 +242,18 @@ def _known_call(part: AccountPart) -> str:
     """
     if part.kind not in ("python", "framework"):
         return ""
-    least = LARGE_FRAC if part.kind == "python" else HALF_FRAC
-    large = (one.name for one in part.shares if one.role == MADE and one.share_frac >= least)
+    large = _made_of(part, LARGE_FRAC if part.kind == "python" else HALF_FRAC)
     return next((name for name in large if family_of("", name) is not None), "")
 
 
-def _made_mostly(part: AccountPart) -> str:
-    """Return what a part is mostly made of; "" where no name has half of it."""
-    half = HALF_FRAC
-    return next((o.name for o in part.shares if o.role == MADE and o.share_frac >= half), "")
+def _made_of(part: AccountPart, least_frac: float) -> list[str]:
+    return [one.name for one in part.shares if one.role == MADE and one.share_frac >= least_frac]
 
 
 def _calls_python(part: AccountPart) -> bool:
     """Return whether the op that a part is mostly made of calls Python."""
-    family = family_of(_made_mostly(part))
-    return family is not None and family.id == "python_call"
+    families = map(family_of, _made_of(part, HALF_FRAC))
+    return any(one is not None and one.id == "python_call" for one in families)
 
 
 def _has_callback(account: StepAccount, part: AccountPart) -> bool:

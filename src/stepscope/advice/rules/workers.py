@@ -34,7 +34,6 @@ from stepscope.tables.core.thresholds import (
 )
 
 if TYPE_CHECKING:
-    from stepscope.analysis.collectives import GroupRow
     from stepscope.analysis.hung_collectives import HungCollectives, RankRow
     from stepscope.analysis.overview_page import OverviewPage
     from stepscope.analysis.pod_viewer import PodViewer
@@ -111,7 +110,8 @@ def gradient_buckets(case: Case) -> Answer:
     if not any(one.message_bytes > 0 for one in rows):
         return _between_processes(case, steps)
     small = [one for one in rows if 0 < one.message_bytes < SMALL_MESSAGE_BYTES]
-    count, exposed = (_per_step(small, name, steps) for name in ("count", "exposed_ms"))
+    count = sum(one.count for one in small) / steps
+    exposed = sum(one.exposed_ms for one in small) / steps
     if count < DOZENS:
         return silent("few_reductions", count=count)
     carried = sum(one.count * one.message_bytes for one in small) / steps
@@ -168,10 +168,6 @@ def _between_processes(case: Case, steps: int) -> Answer:
         exposed_ms=part.time_ms,
         mean_ms=part.time_ms / count,
     )
-
-
-def _per_step(rows: list[GroupRow], name: str, steps: int) -> float:
-    return float(sum(getattr(one, name) for one in rows)) / steps
 
 
 # ---------------------------------------------------------------------------- shares of work

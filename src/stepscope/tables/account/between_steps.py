@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.tables.account.owners import CallSite, site_of
+from stepscope.tables.account.owners import name_at, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.recording_gaps import crosses_gap
@@ -28,7 +28,9 @@ class BetweenSteps:
         ms: From the first counted step to the last, less the gaps of the recording.
         frac: Its share of that time.
         count: Stretches, each longer than a usual step.
-        function: The program's function that has most of it; "" unknown.
+        call: The library's call that has most of it, where no function of the program is apart
+            from the steps, as ``keras.Model.predict``; "" unknown.
+        function: The program's function that has most of it, or calls that; "" unknown.
         file: The file it is in.
         line: The line there, or where it begins; 0 unknown.
         caller: ``file:line function`` that calls it; "" unknown.
@@ -37,6 +39,7 @@ class BetweenSteps:
     ms: float
     frac: float
     count: int
+    call: str = ""
     function: str = ""
     file: str = ""
     line: int = 0
@@ -64,25 +67,24 @@ def between_steps(host: Host) -> BetweenSteps | None:
     length = end - begin
     total = int(length.sum()) - usual * len(odd)
     whole = total + int(found.duration_ps[kept].sum()) + usual * len(odd)
-    site = _site(
+    told = _site(
         host, found.markers.thread, (begin, end), (found.start_ps[kept], found.end_ps[kept])
     )
-    told = () if site is None else (site.function, site.file, site.line, site.caller)
     return BetweenSteps(total / 1e9, total / max(whole, 1), len(length), *told)
 
 
 def _site(
     host: Host, line: int, between: tuple[I64, I64], steps: tuple[I64, I64]
-) -> CallSite | None:
-    """The outermost function of the program that runs between the steps and hardly in them."""
-    if line < 0 or len(between[0]) == 0:
-        return None
-    calls = frames(host, line, int(steps[0][0]), int(steps[1][-1]))
+) -> tuple[()] | tuple[str, str, str, int, str]:
+    """The program's function, or call out of it, that runs between the steps and hardly in them."""
+    known = line >= 0 and len(between[0]) > 0
+    calls = frames(host, line, int(steps[0][0]), int(steps[1][-1])) if known else None
     if calls is None:
-        return None
-    own = np.flatnonzero((calls.own == np.arange(len(calls.own))) & (calls.kind == OWN))
-    start, end = calls.start_ps[own], calls.start_ps[own] + calls.length_ps[own]
-    names, code = np.unique(calls.name[own], return_inverse=True)
+        return ()
+    at = np.arange(len(calls.own))
+    rows = np.flatnonzero(((calls.own == at) & (calls.kind == OWN)) | (calls.call == at))
+    start, end = calls.start_ps[rows], calls.start_ps[rows] + calls.length_ps[rows]
+    names, code = np.unique(calls.name[rows], return_inverse=True)
     time, in_steps = (
         np.bincount(code, weights=covered(*spans, start, end), minlength=len(names))
         for spans in (between, steps)
@@ -91,5 +93,8 @@ def _site(
     hardly = PART_FRAC * float((steps[1] - steps[0]).sum())
     time = np.where((time >= most) & (in_steps <= hardly), time, 0.0)
     if not time.any():
-        return None
-    return site_of(calls, int(own[code == time.argmax()][0]))
+        return ()
+    row = int(rows[code == time.argmax()][0])
+    site = site_of(calls, int(calls.place_of(np.asarray([row]))[0]))
+    call = name_at(calls, row).public if calls.call[row] == row else ""
+    return call, site.function, site.file, site.line, site.caller

@@ -105,6 +105,8 @@ _COMPILES = re.compile(
 )
 # What Python calls by itself when it collects garbage: the call it happens in goes on.
 _BETWEEN = re.compile(r"gc_callback$")
+# Keras and TensorFlow shorten the tracebacks of errors by it: it says nothing of what is called.
+_FILTERS = re.compile(r"(?:^|\.)error_handler$")
 _PART = re.compile(r"<(?:list|dict|set)comp>$|<genexpr>$|<lambda>$")
 # C code that returns in less time than Python needs to call it, whatever its arguments. A loop
 # releases the GIL after such a call: a sampler sees the call, and never the Python around it.
@@ -576,6 +578,7 @@ def _linked(
     kind = np.asarray([one.kind for one in facts], dtype=np.uint8)[place]
     is_line = np.asarray([not one.function for one in facts], dtype=bool)[place]
     is_part = np.asarray([_is_part(one) for one in facts], dtype=bool)[place]
+    is_filter = np.asarray([_FILTERS.search(one.function) is not None for one in facts])[place]
     is_between = np.asarray([_BETWEEN.search(one.function) is not None for one in facts])[place]
     is_wait = np.asarray([one.is_wait or one.is_fetch for one in facts], dtype=bool)[place]
     own, line, call, caller = (np.full(count, -1, dtype=np.int64) for _ in range(4))
@@ -600,7 +603,8 @@ def _linked(
         own_line = is_line[here] & (kind[here] == OWN)
         line[here] = np.where(own_line, here, np.where(mine | ~has, -1, line[up]))
         leaves = (kind[here] != OWN) & ~is_line[here]
-        begins = leaves & (~has | (outer == OWN))
+        is_filtered = is_filter[up] & (call[up] == up)
+        begins = leaves & (~has | (outer == OWN) | is_filtered)
         inside = np.where(has & (kind[here] != OWN), call[up], -1)
         call[here] = np.where(begins, here, inside)
         passive[here] = is_wait[here] | (has & passive[up] & (kind[here] != OWN))

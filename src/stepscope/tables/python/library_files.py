@@ -144,8 +144,13 @@ _SAID: Final = {
 }
 
 
+# The class that Keras's models inherit their loops from.
+_TRAINER: Final = re.compile(r"^(?:TensorFlow|JAX|Torch)Trainer\b")
+
+
 def public_name(stem: str, function: str) -> str:
     """Return a library function's public name: "numpy.sum" of "sum" in ``fromnumeric.py``."""
+    function = _TRAINER.sub("Model", function)
     own = ".".join(filter(None, (stem, function)))
     module = _MODULES.get(stem, stem)
     # What a module keeps for itself nobody imports.
