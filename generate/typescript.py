@@ -110,7 +110,11 @@ def _all_records(cls: type) -> list[type]:
 def _interface(cls: type, names: dict[type, str]) -> str:
     extends = " extends ResultBody" if isinstance(cls, type) and issubclass(cls, Result) else ""
     hints = get_type_hints(cls) if is_typeddict(cls) else own_fields(cls)
-    lines = [f"  readonly {name}: {type_of(hint, names)};" for name, hint in hints.items()]
+    optional = getattr(cls, "__optional_keys__", ())
+    lines = [
+        f"  readonly {name}{'?' * (name in optional)}: {type_of(hint, names)};"
+        for name, hint in hints.items()
+    ]
     if extends:
         lines.insert(0, f"  readonly tool: {json.dumps(cls.tool)};")  # type: ignore[attr-defined]  # a Result by the test above
     return (

@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events, has_device_events, rows_of_device
@@ -504,6 +504,90 @@ TOOL = Tool(
             met=has_idle,
             missing="No device ran anything in a step.",
             record=how_to_record.STEPS,
+        ),
+    ),
+    page=(
+        Panel(form="headline", title="{headline}"),
+        Panel(
+            form="figure",
+            title="Idle",
+            value="{idle_ms} | –",
+            note="of {step_time_ms}, mean over devices | mean over devices",
+        ),
+        Panel(
+            form="figure",
+            title="After a wait",
+            value="{after_wait_ms} | –",
+            note="in gaps that began while the host waited for the device",
+        ),
+        Panel(
+            form="figure",
+            title="Host blocked",
+            value="{blocked_ms} | –",
+            note="waiting for busy devices",
+        ),
+        Panel(form="figure", title="Steps counted", value="{times_of=step?}{step_count}"),
+        Panel(
+            form="bars",
+            field="causes",
+            title="What the host does in that time",
+            note="idle time, split by what the host does; shares are of all the time",
+            noun=("cause", "causes"),
+            none="Devices are never idle in that time.",
+            label="{label}",
+            value="idle_ms",
+            text="{idle_ms}[, {step_frac}]",
+        ),
+        Panel(
+            form="table",
+            field="devices",
+            note="those that ran anything in that time",
+            noun=("device", "devices"),
+            none="No device was active in that time.",
+        ),
+        Panel(
+            form="table",
+            field="gaps",
+            title="Longest gaps",
+            note="times without work on a device",
+            noun=("gap", "gaps"),
+            none="No gap is long enough to list.",
+        ),
+        Panel(
+            form="table",
+            field="launches",
+            title="Launching calls",
+            noun=("call", "calls"),
+            none="No launch call ran in the counted steps.",
+        ),
+        Panel(
+            form="table",
+            field="waits",
+            title="Calls that wait for the device",
+            noun=("call", "calls"),
+            none="The host never waits for a device.",
+        ),
+        Panel(
+            form="table",
+            field="copies",
+            note="summed over devices; several may run at once",
+            noun=("direction", "directions"),
+            none="Nothing is copied.",
+        ),
+        Panel(
+            form="table",
+            field="allocations",
+            title="Memory from the driver",
+            noun=("call", "calls"),
+            none="No memory is allocated or freed through the driver.",
+        ),
+        Panel(
+            form="table",
+            field="slow_calls",
+            title="Calls that start the device",
+            note="far longer than most, while no device works",
+            noun=("call", "calls"),
+            none="No call into the driver takes far longer than most do.",
         ),
     ),
 )

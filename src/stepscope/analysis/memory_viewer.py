@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.errors import UsageError
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo.buffers import Allocation, BufferPlan
@@ -61,7 +61,7 @@ class ProgramRow(Row):
 class StepRow(Row):
     """One step of the heap; before the step this much is in use."""
 
-    step: Annotated[int, Column("Step", kind="rank")]
+    step: Annotated[int, Column("Point", kind="rank")]
     instruction: Annotated[str, Column("Before instruction", kind="name")]
     used_bytes: Annotated[int, Column("In use", unit="B", kind="bytes")]
     unpadded_bytes: Annotated[int, Column("Without padding", unit="B", kind="bytes")]
@@ -87,7 +87,9 @@ class BufferRow(Row):
     padding_bytes: Annotated[int, Column("Padding", unit="B", kind="bytes")]
     padding_frac: Annotated[float, Column("Padding share", unit="%", kind="ratio")]
     at_peak: Annotated[bool, Column("At peak", kind="flag")]
-    first_step: Annotated[int, Column("First step", kind="count", hidden=True)]
+    first_step: Annotated[
+        int, Column("First step", kind="count", hidden=True, help="-1: before the program begins.")
+    ]
     last_step: Annotated[int, Column("Last step", kind="count", hidden=True)]
     allocation: Annotated[int, Column("Allocation", kind="rank", hidden=True)]
     offset_bytes: Annotated[int, Column("Offset", unit="B", kind="bytes", hidden=True)]
@@ -262,7 +264,7 @@ def _buffer_rows(
             id_ = _largest(plan, allocation)
             bare = _bare(module, plan, allocation)
             row = _row(module, plan, id_, allocation, allocation.size_bytes, bare)
-            rows.append(row | {"at_peak": True, "first_step": 0, "last_step": end})
+            rows.append(row | {"at_peak": True, "first_step": -1, "last_step": end})
             continue
         for id_, offset, _size in allocation.assigned:
             if id_ not in heap.spans:
@@ -358,6 +360,117 @@ TOOL = Tool(
             met=has_planned_programs,
             missing="The recording holds no HLO program with a memory plan.",
             record=how_to_record.COMPILED,
+        ),
+    ),
+    page=(
+        Panel(
+            form="headline",
+            title="{peak_bytes?}{program} has {peak_bytes} in use at its peak"
+            "[, reached at {peak_instruction}]. | {program} uses none of this memory.",
+        ),
+        Panel(
+            form="choice",
+            option="program",
+            title="Program",
+            field="program_id",
+            value="programs.program_id",
+            label="programs.program",
+            text="allocates {programs.allocated_bytes} on {programs.host}",
+            clears=("memory_space",),
+        ),
+        Panel(
+            form="choice",
+            option="memory_space",
+            title="Memory",
+            field="memory_space",
+            value="memory_spaces",
+            label="memory_space_names",
+        ),
+        Panel(
+            form="figure",
+            title="Peak",
+            value="{peak_bytes}",
+            note="at point {peak_step} of {timeline.rows}",
+        ),
+        Panel(
+            form="figure",
+            title="Peak without padding",
+            value="{peak_unpadded_bytes}",
+            note="padding comes from tiled shapes",
+        ),
+        Panel(
+            form="figure",
+            title="Temporary",
+            value="{temporary_bytes}",
+            note="blocks reused by several values",
+        ),
+        Panel(
+            form="figure",
+            title="Parameters",
+            value="{parameter_bytes}",
+            note="and {output_bytes} of results",
+        ),
+        Panel(
+            form="figure",
+            title="Allocated",
+            value="{allocated_bytes}",
+            note="{constant_bytes} of it constants",
+        ),
+        Panel(
+            form="course",
+            field="timeline",
+            title="Heap in program order",
+            note="{count} points, {source_text}; click to see what is live",
+            none="{source_text}.",
+            label="Memory in use over {count} points of the program",
+            noun=("point", "points"),
+            text="Point {step}",
+            more="peak {peak_bytes}",
+            first=("step", "used_bytes", "unpadded_bytes"),
+            marker=("peak_step", "peak_bytes"),
+            stepwise=True,
+            chooses=True,
+        ),
+        Panel(
+            form="bars",
+            field="buffers",
+            title="{at_peak?}At the peak: the largest of {count} buffers"
+            " | At point {chosen}: the largest of {count} buffers",
+            note="reached at {instruction}",
+            none="No buffer is live here.",
+            noun=("buffer", "buffers"),
+            label="{instruction}",
+            value="size_bytes",
+            text="{size_bytes}[ {shape}]",
+            first=(
+                "instruction",
+                "size_bytes",
+                "padding_bytes",
+                "padding_frac",
+                "group",
+                "shape",
+            ),
+            live=("first_step", "last_step"),
+            course="timeline",
+        ),
+        Panel(form="table", field="peak_groups", title="At the peak, by kind"),
+        Panel(
+            form="table",
+            field="buffers",
+            title="All buffers",
+            note="Some share memory: their sizes do not add up.",
+            none="The program has none in this memory.",
+            noun=("buffer", "buffers"),
+            first=(
+                "instruction",
+                "size_bytes",
+                "padding_bytes",
+                "padding_frac",
+                "group",
+                "shape",
+            ),
+            main=True,
+            sums=False,
         ),
     ),
 )

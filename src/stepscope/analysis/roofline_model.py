@@ -11,7 +11,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
@@ -471,6 +471,15 @@ def _ops(totals: HloTotals, whole_ps: int, peaks: Peaks, options: Options) -> Ta
     return Table(RooflineRow, columns)
 
 
+_RATES = (
+    "bound_by",
+    "roofline_efficiency_frac",
+    "flop_rate_gflops",
+    "bottleneck_operational_intensity",
+    "flop_utilisation_frac",
+    "memory_utilisation_frac",
+)
+
 TOOL = Tool(
     id="roofline_model",
     short="roofline",
@@ -490,6 +499,75 @@ TOOL = Tool(
             met=has_known_flops,
             missing="No op has known FLOPs: neither the HLO of programs nor shapes were recorded.",
             record=how_to_record.FLOPS,
+        ),
+    ),
+    page=(
+        Panel(form="headline", title="{headline}"),
+        Panel(
+            form="figure",
+            title="Program",
+            value="{programs.flop_rate_gflops} | –",
+            note="{programs.flop_utilisation_frac} of the peak | per device, idle time included",
+        ),
+        Panel(
+            form="figure",
+            title="Intensity",
+            value="{programs.bottleneck_operational_intensity} FLOP/B | –",
+            note="the ridge is at {device.hbm_ridge_flop_per_byte} FLOP/B | ridge unknown",
+        ),
+        Panel(
+            form="figure",
+            title="Peak rate",
+            value="{device.peak_gflops} | –",
+            note="of one {device.device_type}: {device.peak_source} | {device.peak_source}"
+            " | unknown; set it above",
+        ),
+        Panel(
+            form="figure",
+            title="Memory bandwidth",
+            value="{device.peak_hbm_bw_gbps} | –",
+            note="peak of HBM or device memory",
+        ),
+        Panel(form="roofline", field="ops"),
+        Panel(
+            form="table",
+            field="ops",
+            note="Filtered-out ops are hidden in the chart too.",
+            noun=("op", "ops"),
+            first=(
+                "rank",
+                "operation",
+                "category",
+                "self_time_us",
+                "self_time_frac",
+                *_RATES,
+            ),
+            main=True,
+            constants=True,
+        ),
+        Panel(
+            form="table",
+            field="programs",
+            title="Whole program",
+            note="{device.device_count=1?}in total, per average step and per step"
+            " | in total, per average step and per step; times are sums over"
+            " {device.device_count} devices",
+            noun=("row", "rows"),
+            first=("step", "total_time_us", "time_per_device_us", *_RATES),
+            hidden=(
+                "occurrences",
+                "avg_time_us",
+                "rank",
+                "operation",
+                "category",
+                "program",
+                "self_time_us",
+                "self_time_frac",
+                "cumulative_frac",
+                "source",
+            ),
+            sums=False,
+            constants=True,
         ),
     ),
 )

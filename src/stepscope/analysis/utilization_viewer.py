@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.perf_counters import chip_of
@@ -402,6 +402,73 @@ TOOL = Tool(
             met=lambda profile: any(map(has_tpu_samples, profile.hosts)),
             missing="No recorded TPU counter belongs to a unit of TPU v6e or v7x, the known chips.",
             record=how_to_record.TPU_COUNTERS,
+        ),
+    ),
+    page=(
+        Panel(form="headline", title="{headline}"),
+        Panel(
+            form="figure",
+            title="{units.unit}",
+            value="{units.utilization_frac}",
+            note="of its peak",
+        ),
+        Panel(
+            form="figure",
+            title="{units.1.unit}",
+            value="{units.1.utilization_frac}",
+            note="of its peak",
+        ),
+        Panel(
+            form="figure",
+            title="{units.2.unit}",
+            value="{units.2.utilization_frac}",
+            note="of its peak",
+        ),
+        Panel(form="figure", title="Chips", value="{chips.rows}", note="{chips.device_type}"),
+        *(
+            Panel(
+                form="bars",
+                field=field,
+                title=title,
+                note=note,
+                none="None of them has a peak to compare with.",
+                label="{unit}",
+                value="utilization_frac",
+                text="{utilization_frac}[ ({least_frac} to {most_frac})]",
+                more="on average {achieved} of {peak} {counted_in}",
+            )
+            for field, title, note in (
+                (
+                    "units",
+                    "Units compared with their peaks",
+                    "a full bar is the peak; mean and range over chips, cores and samples",
+                ),
+                (
+                    "details",
+                    "Parts and states of units",
+                    "what each unit did, and cycles in which none, one or both were busy",
+                ),
+            )
+        ),
+        Panel(
+            form="table",
+            field="chips",
+            note="over each chip's samples and cores",
+            noun=("chip", "chips"),
+            none="No chip was sampled.",
+        ),
+        Panel(
+            form="table",
+            field="readings",
+            note="every core in every sample",
+            none="No samples were recorded.",
+        ),
+        Panel(
+            form="table",
+            field="absent",
+            title="Counters that were not recorded",
+            note="figures that need them are missing",
+            none="All counters of all units were recorded.",
         ),
     ),
 )

@@ -253,6 +253,19 @@ def test_work_is_grouped_by_one_thing_within_another(open_page: Opener) -> None:
     expect(answer).not_to_contain_text("Within")
 
 
+def test_a_link_of_the_details_keeps_the_thing_open(open_page: Opener) -> None:
+    page = open_page("#/hlo_stats?run=compiled&ops.row=dot.11")
+    details = page.locator(".drawer")
+    expect(details).to_contain_text("Could be")
+    details.get_by_role("link", name="Roofline").click()
+    page.wait_for_function("() => location.hash.includes('roofline_model')")
+    # View and thing are one address; going back is one step.
+    assert "ops.row=dot.11" in page.url
+    expect(page.locator(".drawer")).to_contain_text("Could be")
+    page.go_back()
+    expect(page.locator("main h1")).to_have_text("HLO Ops")
+
+
 # -------------------------------------------------------------------------------- roofline
 
 

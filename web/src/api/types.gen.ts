@@ -92,6 +92,35 @@ export interface ColumnInfo {
   readonly is_cumulative: boolean;
 }
 
+/** One part of a tool's page, as ``registry.Panel``; what is not said has its default. */
+export interface PanelInfo {
+  readonly form: string;
+  readonly field?: string;
+  readonly title?: string;
+  readonly note?: string;
+  readonly none?: string;
+  readonly noun?: readonly string[];
+  readonly label?: string;
+  readonly value?: string;
+  readonly text?: string;
+  readonly more?: string;
+  readonly option?: string;
+  readonly all?: string;
+  readonly clears?: readonly string[];
+  readonly first?: readonly string[];
+  readonly hidden?: readonly string[];
+  readonly by?: string;
+  readonly live?: readonly string[];
+  readonly course?: string;
+  readonly chooses?: boolean;
+  readonly marker?: readonly string[];
+  readonly stepwise?: boolean;
+  readonly main?: boolean;
+  readonly sums?: boolean;
+  readonly constants?: boolean;
+  readonly several?: boolean;
+}
+
 /** One tool. ``missing`` says what the profile lacks, ``record`` how to record it. */
 export interface ToolInfo {
   readonly id: string;
@@ -108,6 +137,7 @@ export interface ToolInfo {
   readonly words: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly times_of: readonly ("step" | "recording")[];
   readonly opens: Readonly<Record<string, string>>;
+  readonly page: readonly PanelInfo[];
 }
 
 /** One column of a table that queries name. */
@@ -443,58 +473,6 @@ export interface Place {
   readonly family: string;
 }
 
-/** What the steps spent waiting. */
-export interface DeviceSide {
-  readonly step_time_ms: Spread;
-  readonly input_wait_ms: Spread;
-  readonly input_wait_frac: Spread;
-  readonly mean_ms: Readonly<Record<string, number | null>>;
-}
-
-/** Mean, sample standard deviation and range over the kept steps (NaN without steps). */
-export interface Spread {
-  readonly mean: number | null;
-  readonly std: number | null;
-  readonly min: number | null;
-  readonly max: number | null;
-}
-
-/** Input wait per kept step of each worker, copies of input included: mean and range. */
-export interface InputRange {
-  readonly workers: number;
-  readonly mean_ms: number | null;
-  readonly least_ms: number | null;
-  readonly least_worker: string;
-  readonly most_ms: number | null;
-  readonly most_worker: string;
-  readonly per_step: TableOf<InputRangeRow>;
-}
-
-/** Self time of one category of host input work, its share, and what to do about it. */
-export interface CategoryTime {
-  readonly category: string;
-  readonly self_time_ms: number | null;
-  readonly self_time_frac: number | null;
-  readonly what: string;
-  readonly advice: string;
-}
-
-/** Iterators that are made within the steps. */
-export interface PipelineRestarts {
-  readonly kind: string;
-  readonly per_step: number | null;
-  readonly time_ms: number | null;
-}
-
-/** The line at which workers are most. */
-export interface WorkerPlace {
-  readonly function: string;
-  readonly file: string;
-  readonly line: number;
-  readonly processes: number;
-  readonly busy_frac: number | null;
-}
-
 /** The iterator that is the bottleneck. */
 export interface Bottleneck {
   readonly host: string;
@@ -545,47 +523,6 @@ export interface Graph {
   readonly duration_us: number | null;
   readonly is_judged: boolean;
   readonly nodes: TableOf<TfDataBottleneckAnalysisNodeRow>;
-}
-
-/** The stretch of time that the numbers are about, on the session's axis. */
-export interface Range {
-  readonly from_ms: number | null;
-  readonly to_ms: number | null;
-  readonly duration_ms: number | null;
-  readonly events: number;
-  readonly distinct_names: number;
-}
-
-/** Host calls that launched device work in the range. */
-export interface Launches {
-  readonly count: number;
-  readonly delay_mean_us: number | null;
-  readonly delay_median_us: number | null;
-  readonly delay_p95_us: number | null;
-  readonly delay_max_us: number | null;
-  readonly gap_median_us: number | null;
-}
-
-/** Ops that the loop's thread runs: each step more than the one before. */
-export interface OpsGrowth {
-  readonly first_ops: number;
-  readonly last_ops: number;
-  readonly mean_ops: number | null;
-  readonly op: string;
-}
-
-/** Gradients that were prepared and never computed, computed again, or never used. */
-export interface NeedlessGradients {
-  readonly time_ms: number | null;
-  readonly ops: number | null;
-  readonly longest: string;
-  readonly function: string;
-  readonly file: string;
-  readonly line: number | null;
-  readonly caller: string;
-  readonly is_all: boolean;
-  readonly times: number | null;
-  readonly updated: number;
 }
 
 /** What is run again in an average kept step. */
@@ -802,90 +739,6 @@ export interface OverviewPageStepRow {
   readonly is_outlier: readonly (boolean | null)[];
 }
 
-/** Columns: The input wait of one step over the workers. */
-export interface InputRangeRow {
-  /** Step. */
-  readonly step_num: readonly (number | null)[];
-  /** Most (ms). */
-  readonly most_ms: readonly (number | null)[];
-  /** Mean (ms). */
-  readonly mean_ms: readonly (number | null)[];
-  /** Least (ms). */
-  readonly least_ms: readonly (number | null)[];
-  /** Waits most. Empty: no worker waits. */
-  readonly worker: readonly (string | null)[];
-  /** Counted. No for cut and warm-up steps and outliers. */
-  readonly kept: readonly (boolean | null)[];
-}
-
-/** Columns: One input op of the hosts. */
-export interface InputOpRow {
-  /** Input op. */
-  readonly op: readonly (string | null)[];
-  /** Count. Number of runs. */
-  readonly count: readonly (number | null)[];
-  /** Total time (ms). */
-  readonly total_time_ms: readonly (number | null)[];
-  /** Total time share (%). Share of the self time of all input ops. */
-  readonly total_time_frac: readonly (number | null)[];
-  /** Self time (ms). Without input ops that it called on its thread; waits count. */
-  readonly self_time_ms: readonly (number | null)[];
-  /** Self time share (%). */
-  readonly self_time_frac: readonly (number | null)[];
-  /** Category. */
-  readonly category: readonly (string | null)[];
-}
-
-/** Columns: One step by category, input first; the categories sum to the step time. */
-export interface InputPipelineAnalyzerStepRow {
-  /** Step. */
-  readonly step_num: readonly (number | null)[];
-  /** Step time (ms). */
-  readonly step_time_ms: readonly (number | null)[];
-  /** Waiting for input (%). Input wait and copies of input. */
-  readonly input_frac: readonly (number | null)[];
-  /** Input wait (ms). */
-  readonly input_ms: readonly (number | null)[];
-  /** Copy to device (ms). */
-  readonly host_to_device_ms: readonly (number | null)[];
-  /** Device compute (ms). */
-  readonly device_compute_ms: readonly (number | null)[];
-  /** Device to device (ms). */
-  readonly device_to_device_ms: readonly (number | null)[];
-  /** Collectives (ms). */
-  readonly collectives_ms: readonly (number | null)[];
-  /** Host compute (ms). */
-  readonly host_compute_ms: readonly (number | null)[];
-  /** Kernel launch (ms). */
-  readonly kernel_launch_ms: readonly (number | null)[];
-  /** Output (ms). */
-  readonly output_ms: readonly (number | null)[];
-  /** Compilation (ms). */
-  readonly compilation_ms: readonly (number | null)[];
-  /** Waiting on the host (ms). A thread waits, and nothing that it may wait for was recorded. */
-  readonly host_wait_ms: readonly (number | null)[];
-  /** All others (ms). */
-  readonly other_ms: readonly (number | null)[];
-  /** Counted. No for cut and warm-up steps and outliers. */
-  readonly kept: readonly (boolean | null)[];
-}
-
-/** Columns: One host's own steps and what input costs them. */
-export interface HostRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Steps. */
-  readonly step_count: readonly (number | null)[];
-  /** Mean step time (ms). */
-  readonly step_time_ms: readonly (number | null)[];
-  /** Mean input wait (ms). */
-  readonly input_wait_ms: readonly (number | null)[];
-  /** Waiting for input (%). */
-  readonly input_frac: readonly (number | null)[];
-  /** Input op self time (ms). */
-  readonly input_ops_ms: readonly (number | null)[];
-}
-
 /** Columns: One pipeline of one host. A call is slow if it takes longer than 50 µs. */
 export interface PipelineRow {
   /** Host. */
@@ -992,290 +845,6 @@ export interface WorkRow {
   readonly peak_bytes: readonly (number | null)[];
   /** Ran on. */
   readonly devices: readonly (string | null)[];
-}
-
-/** Columns: One reason for idle devices, in the mean counted step of the mean device. */
-export interface CauseRow {
-  /** Cause. */
-  readonly cause: readonly (string | null)[];
-  /** Meanwhile. */
-  readonly label: readonly (string | null)[];
-  /** Idle (ms). */
-  readonly idle_ms: readonly (number | null)[];
-  /** Share of step (%). */
-  readonly step_frac: readonly (number | null)[];
-  /** Share of idle time (%). */
-  readonly idle_frac: readonly (number | null)[];
-  /** After a wait (ms). Part in gaps that opened while the host waited for the device. */
-  readonly after_wait_ms: readonly (number | null)[];
-}
-
-/** Columns: One device in the mean counted step. */
-export interface IdleDeviceRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Device. */
-  readonly device: readonly (string | null)[];
-  /** Idle (ms). */
-  readonly idle_ms: readonly (number | null)[];
-  /** Share of step (%). */
-  readonly idle_frac: readonly (number | null)[];
-  /** Mostly. */
-  readonly largest_cause: readonly (string | null)[];
-  /** Gaps per step. */
-  readonly gaps: readonly (number | null)[];
-  /** Mean gap (µs). */
-  readonly mean_gap_us: readonly (number | null)[];
-  /** Longest gap (ms). */
-  readonly longest_gap_ms: readonly (number | null)[];
-}
-
-/** Columns: Calls of one name in which the host waits until a device has finished. */
-export interface WaitRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Call. */
-  readonly call: readonly (string | null)[];
-  /** Calls per step. */
-  readonly per_step: readonly (number | null)[];
-  /** Waits (ms). Waits per step while a device is busy. */
-  readonly blocked_ms: readonly (number | null)[];
-}
-
-/** Columns: Calls of one name in which the host launches kernels. */
-export interface LaunchRow {
-  /** Call. */
-  readonly call: readonly (string | null)[];
-  /** Calls per step. Launches on all devices. */
-  readonly per_step: readonly (number | null)[];
-  /** Mean (µs). Mean host time of a call. */
-  readonly mean_us: readonly (number | null)[];
-  /** Median (µs). */
-  readonly median_us: readonly (number | null)[];
-  /** Longest (µs). */
-  readonly max_us: readonly (number | null)[];
-}
-
-/** Columns: Calls of one name in which the host allocates or frees device memory. */
-export interface AllocationRow {
-  /** Call. */
-  readonly call: readonly (string | null)[];
-  /** Calls per step. Calls on all hosts. */
-  readonly per_step: readonly (number | null)[];
-  /** Time (ms). Host time per step, all hosts together. */
-  readonly total_ms: readonly (number | null)[];
-  /** Spread (%). Share of the counted steps over which the time is spread. */
-  readonly spread_frac: readonly (number | null)[];
-}
-
-/** Columns: Calls into the driver that take far longer than most do, while no device works. */
-export interface SlowCallRow {
-  /** Call. */
-  readonly call: readonly (string | null)[];
-  /** Calls per step. */
-  readonly per_step: readonly (number | null)[];
-  /** Time (ms). Host time per step, all hosts together. */
-  readonly total_ms: readonly (number | null)[];
-  /** Longest (ms). */
-  readonly longest_ms: readonly (number | null)[];
-  /** Steps with it (%). */
-  readonly steps_frac: readonly (number | null)[];
-}
-
-/** Columns: The copies of one kind in the counted steps. */
-export interface CopyRow {
-  /** Direction. */
-  readonly direction: readonly (string | null)[];
-  /** Host memory. Pageable or pinned; pageable memory is copied in two stages. */
-  readonly host_memory: readonly (string | null)[];
-  /** Asynchronous. */
-  readonly asynchronous: readonly (boolean | null)[];
-  /** Copies per step. */
-  readonly per_step: readonly (number | null)[];
-  /** Time (ms). Copy time per step, all devices. */
-  readonly time_ms: readonly (number | null)[];
-  /** Bytes per step (B). */
-  readonly bytes_per_step: readonly (number | null)[];
-  /** Bandwidth (GB/s). */
-  readonly bandwidth_gbps: readonly (number | null)[];
-}
-
-/** Columns: One gap: nothing runs on the device. */
-export interface GapRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Device. */
-  readonly device: readonly (string | null)[];
-  /** Start (ms). */
-  readonly start_ms: readonly (number | null)[];
-  /** Length (µs). */
-  readonly duration_us: readonly (number | null)[];
-  /** Meanwhile. Most of the gap. */
-  readonly meanwhile: readonly (string | null)[];
-  /** After a wait. */
-  readonly after_wait: readonly (boolean | null)[];
-  /** Ended by. Next work on the device. */
-  readonly ended_by: readonly (string | null)[];
-}
-
-/** Columns: One part of the step: what a single change would concern. */
-export interface StepAccountPartRow {
-  /** Kind. */
-  readonly kind: readonly (string | null)[];
-  /** Part. A function, a library's call, a family of ops … */
-  readonly name: readonly (string | null)[];
-  /** Function. The program's own. */
-  readonly function: readonly (string | null)[];
-  /** File. */
-  readonly file: readonly (string | null)[];
-  /** Line. Empty: not known. */
-  readonly line: readonly (number | null)[];
-  /** Called from. */
-  readonly caller: readonly (string | null)[];
-  /** Within. Range and ops around most of it. */
-  readonly within: readonly (string | null)[];
-  /** Largest op. */
-  readonly op: readonly (string | null)[];
-  /** Time (ms). Per mean step. */
-  readonly time_ms: readonly (number | null)[];
-  /** Share of step (%). */
-  readonly step_frac: readonly (number | null)[];
-  /** Saves by itself (ms). The step gets shorter by this if the part takes no time and all else stays. */
-  readonly alone_ms: readonly (number | null)[];
-  /** In a typical step (ms). The same from the median of its shares: a burst in one step counts little. */
-  readonly typical_ms: readonly (number | null)[];
-  /** Saves at most (ms). With all that can go with it: hand-over, cold caches, shared cores. */
-  readonly most_ms: readonly (number | null)[];
-  /** Runs. Per step; an interruption divides a run. */
-  readonly runs: readonly (number | null)[];
-  /** On a device. */
-  readonly on_device: readonly (boolean | null)[];
-}
-
-/** Columns: One fact of a part: a number, or a name. */
-export interface FactRow {
-  /** Part. Row of the table of parts. */
-  readonly part: readonly (number | null)[];
-  /** Fact. */
-  readonly fact: readonly (string | null)[];
-  /** Number. 1 of a fact that holds. */
-  readonly number: readonly (number | null)[];
-  /** Name. */
-  readonly text: readonly (string | null)[];
-}
-
-/** Columns: One thing that a part is made of, or one place that it comes from. */
-export interface ShareRow {
-  /** Part. Row of the table of parts. */
-  readonly part: readonly (number | null)[];
-  /** Role. Its relation to the part, or a trait. */
-  readonly role: readonly (string | null)[];
-  /** Name. */
-  readonly name: readonly (string | null)[];
-  /** Share of the part (%). */
-  readonly share_frac: readonly (number | null)[];
-  /** Function. */
-  readonly function: readonly (string | null)[];
-  /** File. */
-  readonly file: readonly (string | null)[];
-  /** Line. */
-  readonly line: readonly (number | null)[];
-  /** Largest op. */
-  readonly op: readonly (string | null)[];
-}
-
-/** Columns: One owner of time: what runs, and the line of the program it is called from. */
-export interface OwnerRow {
-  /** Kind. */
-  readonly kind: readonly (string | null)[];
-  /** Owner. */
-  readonly name: readonly (string | null)[];
-  /** Family. */
-  readonly family: readonly (string | null)[];
-  /** Function. */
-  readonly function: readonly (string | null)[];
-  /** File. */
-  readonly file: readonly (string | null)[];
-  /** Line. */
-  readonly line: readonly (number | null)[];
-  /** Called from. */
-  readonly caller: readonly (string | null)[];
-  /** Within. Range and ops around it. */
-  readonly within: readonly (string | null)[];
-  /** Time (ms). */
-  readonly time_ms: readonly (number | null)[];
-  /** Share of step (%). */
-  readonly step_frac: readonly (number | null)[];
-  /** Runs. Runs per step; an interruption begins another one. */
-  readonly stretches: readonly (number | null)[];
-  /** On a device. */
-  readonly on_device: readonly (boolean | null)[];
-}
-
-/** Columns: A function of the program, as it is called on one path, with all that it calls. */
-export interface OuterCallRow {
-  /** Function. */
-  readonly function: readonly (string | null)[];
-  /** File. */
-  readonly file: readonly (string | null)[];
-  /** Line. Where it begins. */
-  readonly line: readonly (number | null)[];
-  /** Called from. */
-  readonly caller: readonly (string | null)[];
-  /** Around the steps. Runs through them. */
-  readonly is_loop: readonly (boolean | null)[];
-  /** Above. Row of its caller; none: -1. */
-  readonly above: readonly (number | null)[];
-  /** Time (ms). With all that it calls. */
-  readonly time_ms: readonly (number | null)[];
-  /** Share of step (%). */
-  readonly step_frac: readonly (number | null)[];
-  /** Handing over (ms). The framework's own work. */
-  readonly framework_ms: readonly (number | null)[];
-  /** Python (ms). The program's, and libraries'. */
-  readonly python_ms: readonly (number | null)[];
-  /** Ops (ms). With the runtime's work around them. */
-  readonly ops_ms: readonly (number | null)[];
-}
-
-/** Columns: Another thread of the program that runs Python beside the loop. */
-export interface RivalRow {
-  /** Thread. */
-  readonly thread: readonly (string | null)[];
-  /** Function. */
-  readonly function: readonly (string | null)[];
-  /** File. */
-  readonly file: readonly (string | null)[];
-  /** Line. */
-  readonly line: readonly (number | null)[];
-  /** Calls. The library call with most of the time. */
-  readonly call: readonly (string | null)[];
-  /** Runs Python (%). Share of the steps. */
-  readonly busy_frac: readonly (number | null)[];
-  /** Delays the loop. */
-  readonly loop_waits: readonly (boolean | null)[];
-  /** Threads. That do the same. */
-  readonly count: readonly (number | null)[];
-  /** Takes turns. */
-  readonly takes_turns: readonly (boolean | null)[];
-  /** For tf.data. */
-  readonly makes_input: readonly (boolean | null)[];
-}
-
-/** Columns: Where a thread has a lock that the loop waits for. */
-export interface LockHolderRow {
-  /** Thread. */
-  readonly thread: readonly (string | null)[];
-  /** Function. */
-  readonly function: readonly (string | null)[];
-  /** File. */
-  readonly file: readonly (string | null)[];
-  /** Line. */
-  readonly line: readonly (number | null)[];
-  /** Calls. */
-  readonly call: readonly (string | null)[];
-  /** Share of the waits (%). The loop's wait for a lock. */
-  readonly wait_frac: readonly (number | null)[];
 }
 
 /** Columns: One function that the framework compiles: a tf.function, or a jit of JAX. */
@@ -1454,120 +1023,6 @@ export interface RooflineRow {
   readonly source: readonly (string | null)[];
 }
 
-/** Columns: One chip and its busiest unit, over all its samples and cores. */
-export interface UtilizedChipRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Chip. */
-  readonly chip: readonly (string | null)[];
-  /** Type. */
-  readonly device_type: readonly (string | null)[];
-  /** Samples. */
-  readonly samples: readonly (number | null)[];
-  /** Busiest unit. */
-  readonly busiest: readonly (string | null)[];
-  /** Of its peak (%). Use of the busiest unit. */
-  readonly utilization_frac: readonly (number | null)[];
-  /** MXU (%). Busy share of the cycles. */
-  readonly mxu_frac: readonly (number | null)[];
-  /** HBM (%). Bytes moved ÷ bytes at full bandwidth. */
-  readonly hbm_frac: readonly (number | null)[];
-}
-
-/** Columns: One unit over all chips, cores and samples. */
-export interface UnitRow {
-  /** Part. */
-  readonly part: readonly (string | null)[];
-  /** Unit. */
-  readonly unit: readonly (string | null)[];
-  /** Utilization (%). Sum of achieved ÷ sum of possible; long samples weigh more. */
-  readonly utilization_frac: readonly (number | null)[];
-  /** Achieved. Mean of the readings. */
-  readonly achieved: readonly (number | null)[];
-  /** Peak. Mean possible value of the readings. */
-  readonly peak: readonly (number | null)[];
-  /** Counted in. */
-  readonly counted_in: readonly (string | null)[];
-  /** Least (%). Lowest reading. */
-  readonly least_frac: readonly (number | null)[];
-  /** Most (%). Highest reading. */
-  readonly most_frac: readonly (number | null)[];
-  /** Most at. Chip, core and sample of the highest reading. */
-  readonly most_at: readonly (string | null)[];
-  /** Readings. Cores × samples with both values known. */
-  readonly readings: readonly (number | null)[];
-}
-
-/** Columns: A part of a unit, or a share of the cycles, over all chips, cores and samples. */
-export interface DetailRow {
-  /** Part. */
-  readonly part: readonly (string | null)[];
-  /** Unit. */
-  readonly unit: readonly (string | null)[];
-  /** Share (%). Sum of achieved ÷ sum of possible; long samples weigh more. */
-  readonly utilization_frac: readonly (number | null)[];
-  /** Achieved. Mean of the readings. */
-  readonly achieved: readonly (number | null)[];
-  /** Peak. Mean possible value of the readings. */
-  readonly peak: readonly (number | null)[];
-  /** Counted in. */
-  readonly counted_in: readonly (string | null)[];
-  /** Least (%). Lowest reading. */
-  readonly least_frac: readonly (number | null)[];
-  /** Most (%). Highest reading. */
-  readonly most_frac: readonly (number | null)[];
-  /** Most at. Chip, core and sample of the highest reading. */
-  readonly most_at: readonly (string | null)[];
-  /** Readings. Cores × samples with both values known. */
-  readonly readings: readonly (number | null)[];
-}
-
-/** Columns: What one unit of one core reached in one sample. */
-export interface UtilizationRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Chip. */
-  readonly chip: readonly (string | null)[];
-  /** Sample. */
-  readonly sample: readonly (number | null)[];
-  /** Part. */
-  readonly part: readonly (string | null)[];
-  /** Core. Number among the chip's cores of its kind. */
-  readonly core: readonly (number | null)[];
-  /** Unit. */
-  readonly unit: readonly (string | null)[];
-  /** Role. "unit", "detail" (a part of a unit) or "state" (cycles spent in a state). */
-  readonly role: readonly (string | null)[];
-  /** Achieved. Empty if a counter was not recorded. */
-  readonly achieved: readonly (number | null)[];
-  /** Peak. Highest possible value in the counted cycles. */
-  readonly peak: readonly (number | null)[];
-  /** Counted in. */
-  readonly counted_in: readonly (string | null)[];
-  /** Utilization (%). */
-  readonly utilization_frac: readonly (number | null)[];
-  /** Counters absent. Counters that this number lacks. */
-  readonly absent_counters: readonly (number | null)[];
-}
-
-/** Columns: A unit that lacks counters in some samples. */
-export interface AbsentRow {
-  /** Part. */
-  readonly part: readonly (string | null)[];
-  /** Core. */
-  readonly core: readonly (number | null)[];
-  /** Unit. */
-  readonly unit: readonly (string | null)[];
-  /** Absent. Counters missing in any sample. */
-  readonly absent: readonly (number | null)[];
-  /** Needed. Counters needed, cycles included. */
-  readonly needed: readonly (number | null)[];
-  /** Samples. Samples in which a counter is missing. */
-  readonly samples: readonly (number | null)[];
-  /** Counters. First counters by name. */
-  readonly counters: readonly (string | null)[];
-}
-
 /** Columns: Blocks that are alike and were held at the peak, or at the moment asked for. */
 export interface MemoryHoldingRow {
   /** Memory. The framework's name. TensorFlow's bfc_cpu_allocator_for_gpu is host memory. */
@@ -1664,78 +1119,6 @@ export interface MemoryTimeRow {
   readonly fragmentation_frac: readonly (number | null)[];
   /** Address. */
   readonly address: readonly (string | null)[];
-}
-
-/** Columns: A program that can be viewed. */
-export interface MemoryViewerProgramRow {
-  /** Program. */
-  readonly program: readonly (string | null)[];
-  /** Program id. */
-  readonly program_id: readonly (string | null)[];
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Allocated (B). Sum over all memory spaces. */
-  readonly allocated_bytes: readonly (number | null)[];
-}
-
-/** Columns: One step of the heap; before the step this much is in use. */
-export interface MemoryViewerStepRow {
-  /** Step. */
-  readonly step: readonly (number | null)[];
-  /** Before instruction. */
-  readonly instruction: readonly (string | null)[];
-  /** In use (B). */
-  readonly used_bytes: readonly (number | null)[];
-  /** Without padding (B). */
-  readonly unpadded_bytes: readonly (number | null)[];
-}
-
-/** Columns: One buffer. */
-export interface BufferRow {
-  /** Buffer. */
-  readonly buffer: readonly (number | null)[];
-  /** Instruction. */
-  readonly instruction: readonly (string | null)[];
-  /** Kind. "Temporary" buffers come and go; all others live as long as the program runs. */
-  readonly group: readonly (string | null)[];
-  /** Category. */
-  readonly category: readonly (string | null)[];
-  /** Shape. */
-  readonly shape: readonly (string | null)[];
-  /** Size (B). */
-  readonly size_bytes: readonly (number | null)[];
-  /** Without padding (B). */
-  readonly unpadded_bytes: readonly (number | null)[];
-  /** Padding (B). */
-  readonly padding_bytes: readonly (number | null)[];
-  /** Padding share (%). */
-  readonly padding_frac: readonly (number | null)[];
-  /** At peak. */
-  readonly at_peak: readonly (boolean | null)[];
-  /** First step. */
-  readonly first_step: readonly (number | null)[];
-  /** Last step. */
-  readonly last_step: readonly (number | null)[];
-  /** Allocation. */
-  readonly allocation: readonly (number | null)[];
-  /** Offset (B). */
-  readonly offset_bytes: readonly (number | null)[];
-  /** Framework op. */
-  readonly framework_op: readonly (string | null)[];
-  /** Source. */
-  readonly source: readonly (string | null)[];
-}
-
-/** Columns: Memory at the peak by kind of buffer. */
-export interface MemoryViewerGroupRow {
-  /** Kind. */
-  readonly group: readonly (string | null)[];
-  /** Buffers. */
-  readonly buffers: readonly (number | null)[];
-  /** Size (B). */
-  readonly size_bytes: readonly (number | null)[];
-  /** Padding (B). */
-  readonly padding_bytes: readonly (number | null)[];
 }
 
 /** Columns: One worker in the mean kept step. */
@@ -1878,122 +1261,6 @@ export interface CollectivesWorkerRow {
   readonly last: readonly (number | null)[];
   /** Others waited (ms). Sum of the other devices' waits for this one. */
   readonly caused_wait_ms: readonly (number | null)[];
-}
-
-/** Columns: One model: its requests' latency and its batches. */
-export interface ServedModelRow {
-  /** Model. */
-  readonly model: readonly (string | null)[];
-  /** Requests. */
-  readonly requests: readonly (number | null)[];
-  /** Requests per second (1/s). Between its first and last request. */
-  readonly requests_per_s: readonly (number | null)[];
-  /** Mean latency (µs). */
-  readonly latency_mean_us: readonly (number | null)[];
-  /** Median latency (µs). */
-  readonly latency_p50_us: readonly (number | null)[];
-  /** 75 % below (µs). */
-  readonly latency_p75_us: readonly (number | null)[];
-  /** 90 % below (µs). */
-  readonly latency_p90_us: readonly (number | null)[];
-  /** 99 % below (µs). */
-  readonly latency_p99_us: readonly (number | null)[];
-  /** 99.9 % below (µs). */
-  readonly latency_p999_us: readonly (number | null)[];
-  /** Slowest (µs). */
-  readonly latency_max_us: readonly (number | null)[];
-  /** Mean wait for a batch (µs). Time in the queue. */
-  readonly queued_mean_us: readonly (number | null)[];
-  /** Mean device time (µs). Time in which devices work for the request. */
-  readonly device_mean_us: readonly (number | null)[];
-  /** Mean host time (µs). Latency without device time and queue. */
-  readonly host_mean_us: readonly (number | null)[];
-  /** Batches. */
-  readonly batches: readonly (number | null)[];
-  /** Mean batch time (µs). */
-  readonly batch_latency_mean_us: readonly (number | null)[];
-  /** Requests per batch. */
-  readonly batch_requests_mean: readonly (number | null)[];
-  /** Mean batch size. Examples per batch. */
-  readonly batch_size_mean: readonly (number | null)[];
-  /** Padding (%). Share of examples that are padding. */
-  readonly padding_frac: readonly (number | null)[];
-}
-
-/** Columns: One request. */
-export interface RequestRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Model. */
-  readonly model: readonly (string | null)[];
-  /** Start (ms). */
-  readonly start_ms: readonly (number | null)[];
-  /** Latency (µs). */
-  readonly latency_us: readonly (number | null)[];
-  /** Percentile (%). Share of requests that are at most as slow. */
-  readonly percentile_frac: readonly (number | null)[];
-  /** Size. Examples in the request. */
-  readonly size: readonly (number | null)[];
-  /** Batch. Row of its batch. */
-  readonly batch: readonly (number | null)[];
-  /** Wait for batch (µs). */
-  readonly queued_us: readonly (number | null)[];
-  /** Device compute (µs). */
-  readonly device_compute_us: readonly (number | null)[];
-  /** Copy to device (µs). */
-  readonly host_to_device_us: readonly (number | null)[];
-  /** Copy to host (µs). */
-  readonly device_to_host_us: readonly (number | null)[];
-  /** Host (µs). Time without waiting and without device work. */
-  readonly host_us: readonly (number | null)[];
-}
-
-/** Columns: One batch. */
-export interface BatchRow {
-  /** Host. */
-  readonly host: readonly (string | null)[];
-  /** Batch. */
-  readonly batch: readonly (number | null)[];
-  /** Model. */
-  readonly model: readonly (string | null)[];
-  /** Start (ms). */
-  readonly start_ms: readonly (number | null)[];
-  /** Time (µs). */
-  readonly latency_us: readonly (number | null)[];
-  /** Requests. */
-  readonly requests: readonly (number | null)[];
-  /** Size. Examples without padding. */
-  readonly size: readonly (number | null)[];
-  /** Size run. Examples with padding. */
-  readonly padded_size: readonly (number | null)[];
-  /** Oldest wait (µs). Longest time that one of its requests was queued. */
-  readonly waited_us: readonly (number | null)[];
-  /** Device compute (µs). */
-  readonly device_compute_us: readonly (number | null)[];
-  /** Copy to device (µs). */
-  readonly host_to_device_us: readonly (number | null)[];
-  /** Copy to host (µs). */
-  readonly device_to_host_us: readonly (number | null)[];
-  /** Host (µs). Time without device work. */
-  readonly host_us: readonly (number | null)[];
-}
-
-/** Columns: All batches of a model that ran the same number of examples. */
-export interface BatchSizeRow {
-  /** Model. */
-  readonly model: readonly (string | null)[];
-  /** Size run. Examples with padding. */
-  readonly padded_size: readonly (number | null)[];
-  /** Batches. */
-  readonly batches: readonly (number | null)[];
-  /** Mean time (µs). */
-  readonly latency_mean_us: readonly (number | null)[];
-  /** Time per example (µs). Latency ÷ examples without padding. */
-  readonly latency_per_example_us: readonly (number | null)[];
-  /** Mean device compute (µs). */
-  readonly device_compute_mean_us: readonly (number | null)[];
-  /** Padding (%). */
-  readonly padding_frac: readonly (number | null)[];
 }
 
 /** Columns: A program that can be viewed. */
@@ -2445,26 +1712,6 @@ export interface OverviewPage extends ResultBody {
   readonly findings: readonly Finding[];
 }
 
-/** How much of the step waits for input, and where the host spends the time to bring it. */
-export interface InputPipelineAnalyzer extends ResultBody {
-  readonly tool: "input_pipeline_analyzer";
-  readonly verdict: "highly_input_bound" | "moderately_input_bound" | "not_input_bound" | "unknown";
-  readonly headline: string;
-  readonly input_frac: number | null;
-  readonly step_count: number;
-  readonly step_source: string;
-  readonly steps_found: string;
-  readonly device_side: DeviceSide;
-  readonly input_across_workers: InputRange | null;
-  readonly host_breakdown: readonly CategoryTime[];
-  readonly next_step: string;
-  readonly restarts: PipelineRestarts | null;
-  readonly worker_place: WorkerPlace | null;
-  readonly input_ops: TableOf<InputOpRow>;
-  readonly step_table: TableOf<InputPipelineAnalyzerStepRow>;
-  readonly host_table: TableOf<HostRow>;
-}
-
 /** Which tf.data stage is the bottleneck, and what changing it gains. */
 export interface TfDataBottleneckAnalysis extends ResultBody {
   readonly tool: "tf_data_bottleneck_analysis";
@@ -2482,56 +1729,6 @@ export interface WorkTable extends ResultBody {
   readonly tool: "work_table";
   readonly headline: string;
   readonly groups: TableOf<WorkRow>;
-}
-
-/** Why devices have nothing to do, cause by cause, and what is copied in a step. */
-export interface DeviceIdle extends ResultBody {
-  readonly tool: "device_idle";
-  readonly headline: string;
-  readonly step_time_ms: number | null;
-  readonly step_count: number;
-  readonly idle_ms: number | null;
-  readonly idle_frac: number | null;
-  readonly after_wait_ms: number | null;
-  readonly blocked_ms: number | null;
-  readonly causes: TableOf<CauseRow>;
-  readonly devices: TableOf<IdleDeviceRow>;
-  readonly waits: TableOf<WaitRow>;
-  readonly launches: TableOf<LaunchRow>;
-  readonly allocations: TableOf<AllocationRow>;
-  readonly slow_calls: TableOf<SlowCallRow>;
-  readonly copies: TableOf<CopyRow>;
-  readonly gaps: TableOf<GapRow>;
-}
-
-/** Where the step goes: every moment of it, by line, library call, op or wait. */
-export interface StepAccount extends ResultBody {
-  readonly tool: "step_account";
-  readonly headline: string;
-  readonly step_time_ms: number | null;
-  readonly step_error_ms: number | null;
-  readonly tracing_ms: number | null;
-  readonly recording_ms: number | null;
-  readonly step_count: number;
-  readonly is_window: boolean;
-  readonly busy_ms: number | null;
-  readonly has_device: boolean;
-  readonly has_python: boolean;
-  readonly has_events: boolean;
-  readonly has_ops: boolean;
-  readonly recorder_ms: number | null;
-  readonly events_ms: number | null;
-  readonly growth: OpsGrowth | null;
-  readonly unused_gradients: NeedlessGradients | null;
-  readonly repeated_gradients: NeedlessGradients | null;
-  readonly unclaimed_gradients: NeedlessGradients | null;
-  readonly parts: TableOf<StepAccountPartRow>;
-  readonly facts: TableOf<FactRow>;
-  readonly shares: TableOf<ShareRow>;
-  readonly owners: TableOf<OwnerRow>;
-  readonly calls: TableOf<OuterCallRow>;
-  readonly rivals: TableOf<RivalRow>;
-  readonly lock_holders: TableOf<LockHolderRow>;
 }
 
 /** What the host does in a step while nothing computes: building functions, printing, Python. */
@@ -2566,17 +1763,6 @@ export interface RooflineModel extends ResultBody {
   readonly ops: TableOf<RooflineRow>;
 }
 
-/** What each unit of a TPU chip achieved against its peak, by the chip's own counters. */
-export interface UtilizationViewer extends ResultBody {
-  readonly tool: "utilization_viewer";
-  readonly headline: string;
-  readonly chips: TableOf<UtilizedChipRow>;
-  readonly units: TableOf<UnitRow>;
-  readonly details: TableOf<DetailRow>;
-  readonly readings: TableOf<UtilizationRow>;
-  readonly absent: TableOf<AbsentRow>;
-}
-
 /** Use of each memory over time, its peak, and which ops held the bytes at the peak. */
 export interface MemoryProfile extends ResultBody {
   readonly tool: "memory_profile";
@@ -2586,32 +1772,6 @@ export interface MemoryProfile extends ResultBody {
   readonly layers: TableOf<MemoryLayerRow>;
   readonly timeline: TableOf<MemoryTimeRow>;
   readonly timeline_events: number;
-}
-
-/** Memory of one compiled program over time, its peak, and the buffers live then. */
-export interface MemoryViewer extends ResultBody {
-  readonly tool: "memory_viewer";
-  readonly programs: TableOf<MemoryViewerProgramRow>;
-  readonly program: string;
-  readonly program_id: string;
-  readonly memory_space: number;
-  readonly memory_spaces: readonly number[];
-  readonly memory_space_names: readonly string[];
-  readonly source: string;
-  readonly source_text: string;
-  readonly peak_bytes: number;
-  readonly peak_unpadded_bytes: number;
-  readonly peak_step: number;
-  readonly peak_instruction: string;
-  readonly parameter_bytes: number;
-  readonly constant_bytes: number;
-  readonly output_bytes: number;
-  readonly thread_local_bytes: number;
-  readonly temporary_bytes: number;
-  readonly allocated_bytes: number;
-  readonly timeline: TableOf<MemoryViewerStepRow>;
-  readonly buffers: TableOf<BufferRow>;
-  readonly peak_groups: TableOf<MemoryViewerGroupRow>;
 }
 
 /** Where each step goes on every worker, and which worker the others wait for. */
@@ -2638,15 +1798,6 @@ export interface Collectives extends ResultBody {
   readonly wait_ms: number | null;
   readonly groups: TableOf<CollectivesGroupRow>;
   readonly workers: TableOf<CollectivesWorkerRow>;
-}
-
-/** Latency of a model server's requests, by model, and the time and size of its batches. */
-export interface InferenceProfile extends ResultBody {
-  readonly tool: "inference_profile";
-  readonly models: TableOf<ServedModelRow>;
-  readonly requests: TableOf<RequestRow>;
-  readonly batches: TableOf<BatchRow>;
-  readonly batch_sizes: TableOf<BatchSizeRow>;
 }
 
 /** Part of a compiled program as a graph, and the names of all its instructions. */

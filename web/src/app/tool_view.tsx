@@ -72,7 +72,7 @@ function askedBase({ times_of: timesOf }: ToolInfo): Params {
 
 function Answer({ tool, tools, run }: ToolViewProps) {
   const { host, params, selection } = route.value;
-  const { Page, Recover, owns = [] } = pageOf(tool.id);
+  const { Page, Recover, owns = [] } = pageOf(tool);
   const options = { ...tool.opens, ...chosenOptions(tool.options, params) };
   // A report holds the answers to nothing but all of the recording.
   const part: Params = reportNotes ? {} : selection;

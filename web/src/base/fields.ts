@@ -1,7 +1,16 @@
 /** The meaning of a result's field, read from the published suffix of its name. */
 
 import type { Kind } from "./columns.ts";
-import { bytes, count, duration, fixed, MISSING, percent, significant } from "./format.ts";
+import {
+  bytes,
+  count,
+  duration,
+  fixed,
+  flopRate,
+  MISSING,
+  percent,
+  significant,
+} from "./format.ts";
 import { visible } from "./text.ts";
 
 interface Suffix {
@@ -19,7 +28,7 @@ const SUFFIXES: readonly Suffix[] = [
   { ending: "_bytes", unit: "B", kind: "bytes", show: bytes },
   { ending: "_frac", unit: "%", kind: "ratio", show: percent },
   { ending: "_pct", unit: "%", kind: "number", show: (v) => `${fixed(v, 1)}%` },
-  { ending: "_gflops", unit: "GFLOP/s", kind: "rate", show: (v) => `${significant(v)} GFLOP/s` },
+  { ending: "_gflops", unit: "GFLOP/s", kind: "rate", show: flopRate },
   { ending: "_tflop", unit: "TFLOP", kind: "number", show: (v) => `${significant(v)} TFLOP` },
   { ending: "_tflops", unit: "TFLOP/s", kind: "rate", show: (v) => `${significant(v)} TFLOP/s` },
   { ending: "_gbps", unit: "GB/s", kind: "rate", show: (v) => `${significant(v)} GB/s` },

@@ -1,24 +1,20 @@
-/** Tools that have a page of their own; every other tool is shown by the generic one. */
+/** Tools with a page of their own, and charts of declared pages; all else is generic. */
 
-import type { ComponentType } from "preact";
+import { type ComponentType, createElement } from "preact";
+import type { ToolInfo } from "../api/types.gen.ts";
 import { Baseline } from "./compare/baseline.tsx";
 import { Compare } from "./compare/page.tsx";
-import { DeviceIdle } from "./device_idle/page.tsx";
+import { type Charts, Declared } from "./generic/declared.tsx";
 import { Generic } from "./generic/page.tsx";
 import { GraphViewer } from "./graph_viewer/page.tsx";
-import { HostActivity } from "./host_activity/page.tsx";
-import { InferenceProfile } from "./inference_profile/page.tsx";
-import { InputPipeline } from "./input_pipeline_analyzer/page.tsx";
+import { Stacks } from "./host_activity/stacks.tsx";
 import { MemoryProfile } from "./memory_profile/page.tsx";
-import { MemoryViewer } from "./memory_viewer/page.tsx";
 import { Overview } from "./overview_page/page.tsx";
 import { WholePod } from "./pod/page.tsx";
-import { PodViewer } from "./pod_viewer/page.tsx";
-import { RooflineModel } from "./roofline_model/page.tsx";
-import type { RecoverProps, ToolPage } from "./sections/tool_page.tsx";
-import { StepAccount } from "./step_account/page.tsx";
-import { TfData } from "./tf_data_bottleneck_analysis/page.tsx";
-import { UtilizationViewer } from "./utilization_viewer/page.tsx";
+import { PodStep } from "./pod_viewer/step.tsx";
+import { Roofline } from "./roofline_model/chart.tsx";
+import type { RecoverProps, ToolPage, ToolPageProps } from "./sections/tool_page.tsx";
+import { TfDataGraph } from "./tf_data_bottleneck_analysis/graph.tsx";
 import { Work } from "./work_table/page.tsx";
 
 export interface PageEntry {
@@ -31,19 +27,9 @@ export interface PageEntry {
 
 const PAGES: Readonly<Record<string, PageEntry>> = {
   overview_page: { Page: Overview, owns: ["batch_size"] },
-  input_pipeline_analyzer: { Page: InputPipeline },
-  tf_data_bottleneck_analysis: { Page: TfData, owns: ["graph_host", "pipeline", "rank"] },
-  device_idle: { Page: DeviceIdle },
-  host_activity: { Page: HostActivity },
   work_table: { Page: Work, owns: ["within"] },
-  roofline_model: { Page: RooflineModel },
-  inference_profile: { Page: InferenceProfile, owns: ["model"] },
   pod: { Page: WholePod },
-  pod_viewer: { Page: PodViewer, owns: ["step"] },
   graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius", "max_nodes"] },
-  step_account: { Page: StepAccount },
-  memory_viewer: { Page: MemoryViewer, owns: ["program", "memory_space"] },
-  utilization_viewer: { Page: UtilizationViewer },
   compare: {
     Page: Compare,
     owns: ["baseline", "between", "starts", "baseline_starts"],
@@ -55,6 +41,25 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
   },
 };
 
-export function pageOf(tool: string): PageEntry {
-  return PAGES[tool] ?? { Page: Generic };
+const CHARTS: Charts = {
+  host_stacks: Stacks,
+  pipeline_graph: TfDataGraph,
+  pod_step: PodStep,
+  roofline: Roofline,
+};
+
+/** Options that these charts ask for. */
+const OF_CHARTS: Readonly<Record<string, readonly string[]>> = {
+  pipeline_graph: ["graph_host", "pipeline", "rank"],
+  pod_step: ["step"],
+};
+
+const DeclaredPage: ToolPage = (props: ToolPageProps) =>
+  createElement(Declared, { ...props, charts: CHARTS });
+
+export function pageOf({ id, page }: Pick<ToolInfo, "id" | "page">): PageEntry {
+  const own = PAGES[id];
+  if (own || page.length === 0) return own ?? { Page: Generic };
+  const owns = page.flatMap(({ form, option }) => option ?? OF_CHARTS[form] ?? []);
+  return { Page: DeclaredPage, owns };
 }

@@ -91,6 +91,7 @@ class Comparisons:
             "words": field_words(Comparison),
             "times_of": ["step"],
             "opens": {},
+            "page": [],
         }
 
     def answer(self, request: Request) -> Comparison:

@@ -62,6 +62,7 @@ class Pods:
             "words": field_words(Pod),
             "times_of": ["step"],
             "opens": {},
+            "page": [],
         }
 
     def answer(self, request: Request) -> Pod:

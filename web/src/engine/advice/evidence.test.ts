@@ -37,6 +37,12 @@ test("a thing opens among the rows of its grouping", () => {
   assert.deepEqual(evidenceParams(thing, OPS), { ...options, "ops.row": "a/b" });
 });
 
+test("a link from a thing opens its details on the page that it leads to", () => {
+  const thing = { tool: "x", what: "ops", rows: ["a/b"], ...NOWHEN, opens: true };
+  assert.equal(evidenceParams(thing, OPS)["ops.row"], "a/b");
+  assert.match(evidenceParams(thing, OPS)["ops.q"] ?? "", /a/);
+});
+
 test("a range of time opens the timeline there", () => {
   const ref = { tool: "trace_viewer", what: "the longest gap", rows: [], from_ms: 10, to_ms: 14 };
   assert.deepEqual(evidenceParams(ref, {}), {

@@ -14,6 +14,8 @@ export interface EvidenceLike {
   readonly to_ms: number | null;
   /** Options of the page with which it shows the rows. */
   readonly options?: Readonly<Record<string, string>>;
+  /** The details of its row open, so that the page is about the same thing. */
+  readonly opens?: boolean;
 }
 
 /** Tables of a tool: names of columns by table, the page's main table first. */
@@ -45,6 +47,7 @@ export function evidenceParams(
     view.sort = `-${column}`;
   }
   if (evidence.rows.length > 0) view.q = `/^(?:${evidence.rows.map(escapedPattern).join("|")})$/`;
+  if (evidence.opens) view.row = evidence.rows[0] ?? "";
   // Findings are about what a tool shows by itself.
   return withSubParams(timesOf[0] === "recording" ? { per: "recording" } : {}, name, view);
 }

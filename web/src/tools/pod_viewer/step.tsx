@@ -2,6 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { byName, numbersOf, rowsWhere, textsOf } from "../../api/columns.ts";
+import type { PodViewer } from "../../api/types.gen.ts";
 import { duration, plural } from "../../base/format.ts";
 import { partsFor } from "../../base/parts.ts";
 import { momentTicks, wholeTicks } from "../../engine/axes/ticks.ts";
@@ -14,8 +15,9 @@ import { StepChart } from "../../widgets/charts/step_chart.tsx";
 import { PartKey } from "../../widgets/charts/textures.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { useTable, useWithoutConstants } from "../sections/tool_page.tsx";
-import type { PodProps } from "./props.ts";
+import { type ToolPageProps, useTable, useWithoutConstants } from "../sections/tool_page.tsx";
+
+type PodProps = ToolPageProps<PodViewer>;
 
 const CHOSEN = "view.step";
 const HEADROOM = 1.08;

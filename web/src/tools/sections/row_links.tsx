@@ -151,7 +151,12 @@ function AnswerLink(props: NamedProps & { readonly link: AboutLinkInfo }) {
 
 function paramsOf(link: AboutLinkInfo, tables: ToolInfo["tables"]) {
   const { event, from_ms: from, to_ms: to } = link;
-  if (event === null) return evidenceParams(link, tables);
+  if (event === null) {
+    return evidenceParams(
+      { ...link, opens: link.rows.length === 1 && !link.what.includes("=") },
+      tables,
+    );
+  }
   const [begin, end] = [from ?? Number.NaN, to ?? Number.NaN];
   return eventIdParams(event, begin * 1e3, (end - begin) * 1e3, link.rows[0]);
 }

@@ -41,7 +41,11 @@ export function TableSection(props: TableSectionProps) {
     <section>
       <header class="section-head">
         <h2>{title}</h2>
-        <p class="quiet">{source.rows > 0 ? [note, said].filter(Boolean).join(". ") : none}</p>
+        <p class="quiet">
+          {source.rows > 0
+            ? [said ? note.replace(/\.$/, "") : note, said].filter(Boolean).join(". ")
+            : none}
+        </p>
         {controls && <div class="section-controls">{controls}</div>}
       </header>
       {source.rows > 0 && (

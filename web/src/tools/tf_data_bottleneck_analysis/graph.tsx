@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { textsOf } from "../../api/columns.ts";
-import type { Graph } from "../../api/types.gen.ts";
+import type { Graph, TfDataBottleneckAnalysis } from "../../api/types.gen.ts";
 import { duration, MISSING, plural, significant } from "../../base/format.ts";
 import { shortened, visible } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
@@ -10,8 +10,9 @@ import { GraphView } from "../../widgets/charts/graph_view.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
 import { Picker } from "../../widgets/overlay/picker.tsx";
-import { useTable } from "../sections/tool_page.tsx";
-import type { TfDataProps } from "./props.ts";
+import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
+
+type TfDataProps = ToolPageProps<TfDataBottleneckAnalysis>;
 
 const BOX = { width: 230, height: 74 };
 const NAME_CHARACTERS = 30;

@@ -2,7 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { duration, isTimeUnit, significant } from "../../base/format.ts";
-import { byteTicks, momentTicks, type TicksOf, wholeTicks } from "../../engine/axes/ticks.ts";
+import {
+  byteTicks,
+  momentTicks,
+  shareTicks,
+  type TicksOf,
+  wholeTicks,
+} from "../../engine/axes/ticks.ts";
 import {
   answerChart,
   type BarsOf,
@@ -113,12 +119,14 @@ function finite(values: ArrayLike<number>): number[] {
 }
 
 /** Times in ms, the unit of axes; other values as they are. */
-function inMs(column: NumberColumn): Float64Array {
+export function inMs(column: NumberColumn): Float64Array {
   const scale = IN_MS[column.meta.unit] ?? 1;
   return scale === 1 ? column.values : column.values.map((value) => value * scale);
 }
 
-function ticksOf(column: NumberColumn): TicksOf {
+/** Ticks that suit a column's values. */
+export function ticksOf(column: NumberColumn): TicksOf {
   if (column.meta.unit in IN_MS) return momentTicks;
+  if (column.meta.kind === "ratio") return shareTicks;
   return column.meta.kind === "bytes" ? byteTicks : wholeTicks;
 }

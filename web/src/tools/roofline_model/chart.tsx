@@ -11,48 +11,11 @@ import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { HueKey } from "../../widgets/charts/legend.tsx";
 import { type Peak, type RoofDot, RooflineChart } from "../../widgets/charts/roofline_chart.tsx";
 import { TipFacts } from "../../widgets/charts/tip_facts.tsx";
-import type { Fact } from "../../widgets/facts.tsx";
 import { Grid } from "../../widgets/grid/grid.tsx";
-import { ToolFrame } from "../sections/frame.tsx";
-import {
-  type TableBinding,
-  type ToolPageProps,
-  useFirst,
-  useTable,
-} from "../sections/tool_page.tsx";
+import { type ToolPageProps, useTable } from "../sections/tool_page.tsx";
 
 type RoofProps = ToolPageProps<RoofResult>;
 type Rows = TableOf<RooflineRow>;
-
-const FIRST = [
-  "rank",
-  "operation",
-  "category",
-  "self_time_us",
-  "self_time_frac",
-  "bound_by",
-  "roofline_efficiency_frac",
-  "flop_rate_gflops",
-  "bottleneck_operational_intensity",
-  "flop_utilisation_frac",
-  "memory_utilisation_frac",
-];
-
-const FIRST_OF_PROGRAMS = ["step", "total_time_us", "time_per_device_us", ...FIRST.slice(5)];
-
-/** What says nothing about a whole program. */
-const NOT_OF_PROGRAMS = [
-  "occurrences",
-  "avg_time_us",
-  "rank",
-  "operation",
-  "category",
-  "program",
-  "self_time_us",
-  "self_time_frac",
-  "cumulative_frac",
-  "source",
-];
 
 const X = "bottleneck_operational_intensity";
 const Y = "flop_rate_gflops";
@@ -68,39 +31,6 @@ const HUES: Readonly<Record<Bound, string>> = {
   Unknown: "hue-g",
 };
 
-export function RooflineModel(props: RoofProps) {
-  const { result } = props;
-  const ops = useFirst(useTable(props, "ops", result.ops), FIRST);
-  const programs = useFirst(
-    useTable(props, "programs", result.programs),
-    FIRST_OF_PROGRAMS,
-    NOT_OF_PROGRAMS,
-  );
-  return (
-    <ToolFrame headline={result.headline} figures={figures(result)} result={result}>
-      <Chart {...props} binding={ops} />
-      <section>
-        <header class="section-head">
-          <h2>Ops</h2>
-          <p class="quiet">Filtered-out ops are hidden in the chart too.</p>
-        </header>
-        <Grid {...ops} label="Ops" noun={["op", "ops"]} />
-      </section>
-      <section>
-        <header class="section-head">
-          <h2>Whole program</h2>
-          <p class="quiet">
-            in total, per average step and per step
-            {result.device.device_count > 1 &&
-              `; times are sums over ${plural(result.device.device_count, "device")}`}
-          </p>
-        </header>
-        <Grid {...programs} label="Program" noun={["row", "rows"]} maxRows={10} sums={false} />
-      </section>
-    </ToolFrame>
-  );
-}
-
 function cell<K extends keyof RooflineRow>(rows: Rows, name: K, row: number) {
   return (rows.columns[name][row] ?? null) as RooflineRow[K][number] | null;
 }
@@ -111,42 +41,6 @@ function rate(value: number | null): string {
 
 function bandwidth(gbps: number | null): string {
   return gbps === null ? MISSING : `${significant(gbps)} GB/s`;
-}
-
-function figures({ device, programs }: RoofResult): Fact[] {
-  const ridge = device.hbm_ridge_flop_per_byte;
-  const intensity = cell(programs, X, 0);
-  const utilisation = cell(programs, "flop_utilisation_frac", 0);
-  return [
-    {
-      label: "Program",
-      value: rate(cell(programs, "flop_rate_gflops", 0)),
-      note:
-        utilisation === null
-          ? "per device, idle time included"
-          : `${percent(utilisation)} of the peak`,
-    },
-    {
-      label: "Intensity",
-      value: intensity === null ? MISSING : `${significant(intensity)} FLOP/B`,
-      note: ridge === null ? "ridge unknown" : `the ridge is at ${significant(ridge)} FLOP/B`,
-    },
-    {
-      label: "Peak rate",
-      value: rate(device.peak_gflops),
-      note: [
-        `of one ${device.device_type || "device"}`,
-        device.peak_source || "unknown; set it above",
-      ]
-        .filter(Boolean)
-        .join(": "),
-    },
-    {
-      label: "Memory bandwidth",
-      value: bandwidth(device.peak_hbm_bw_gbps),
-      note: "peak of HBM or device memory",
-    },
-  ];
 }
 
 /** Bandwidth by the memory's name in the server's list of corners. */
@@ -236,9 +130,10 @@ function shareOf(rows: Rows, row: number): string {
   return share === null ? "" : `${percent(share)} of its roof`;
 }
 
-function Chart(props: RoofProps & { readonly binding: TableBinding }) {
-  const { result, binding } = props;
-  const { table, view, onView } = binding;
+/** The ops that the table below shows, which shares its filters. */
+export function Roofline(props: RoofProps) {
+  const { result } = props;
+  const { table, view, onView } = useTable(props, "ops", result.ops);
   const shown = useMemo(() => arrange(table, view).rows, [table, view]);
   const picture = useMemo(() => drawn(result, shown), [result, shown]);
   const ceilings = useMemo(() => namedCeilings(result), [result]);
