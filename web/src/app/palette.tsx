@@ -8,6 +8,7 @@ import { narrowed, partText, type Route } from "../engine/address.ts";
 import { evidenceParams } from "../engine/advice/evidence.ts";
 import { Dialog } from "../widgets/overlay/dialog.tsx";
 import { type Choice, ChoiceList } from "../widgets/overlay/picker.tsx";
+import { fieldsFor } from "./state/fields.ts";
 import { paletteOpen } from "./state/keys.ts";
 import { currentRun, navigate, route, session } from "./state/shell.ts";
 import type { Entry } from "./views.tsx";
@@ -97,6 +98,16 @@ function selectable(typed: string): readonly (Choice & { route: Route })[] {
   return [{ id: `select ${steps}`, label, detail: "on all pages", route: { ...now, selection } }];
 }
 
+/** Columns that are called so, or whose help says so. */
+function fieldChoices(typed: string, tools: readonly ToolInfo[]) {
+  return fieldsFor(typed, tools).map(({ tool, title, detail, params }) => ({
+    id: `field ${tool} ${title} ${detail}`,
+    label: title,
+    detail,
+    route: { ...route.value, page: tool, params },
+  }));
+}
+
 interface PaletteProps {
   readonly tools: readonly ToolInfo[];
   readonly entries: readonly Entry[];
@@ -105,7 +116,7 @@ interface PaletteProps {
 export function Palette({ tools, entries }: PaletteProps) {
   const [typed, setTyped] = useState("");
   const { found, waiting } = useThings(typed, tools);
-  const more = [...selectable(typed), ...found];
+  const more = [...selectable(typed), ...found, ...fieldChoices(typed, tools)];
   const close = () => {
     paletteOpen.value = false;
   };
