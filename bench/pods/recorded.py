@@ -10,12 +10,13 @@ import polars as pl
 from bench.pods.job import F64, Run
 from stepscope.summary.summary import (
     COMMUNICATORS,
-    HISTOGRAMS,
     MEETINGS,
     OPS,
     STEPS,
+    Columns,
     Summary,
     Who,
+    columns_of,
 )
 from stepscope.tables.steps.attribution import PARTS
 
@@ -108,19 +109,22 @@ def _of_host(
 
     start = local(rows["start"].to_numpy())
     used, place = np.unique(rows["communicator"].to_numpy(), return_inverse=True)
-    meetings = pl.DataFrame(
+    device = rows["rank"].to_numpy() - ranks[0]
+    order = np.lexsort((start, device))
+    meetings = columns_of(
+        MEETINGS,
         {
-            "device": rows["rank"].to_numpy() - ranks[0],
-            "communicator": place,
-            "number": rows["number"],
-            "step": rows["step"],
-            "start_ps": start,
-            "duration_ps": local(rows["end"].to_numpy()) - start,
-            "exposed_ps": np.round(rows["exposed"].to_numpy() * _PS).astype(np.int64),
+            "device": device[order],
+            "communicator": place[order],
+            "number": rows["number"].to_numpy()[order],
+            "step": rows["step"].to_numpy()[order],
+            "start_ps": start[order],
+            "duration_ps": (local(rows["end"].to_numpy()) - start)[order],
+            "exposed_ps": np.round(rows["exposed"].to_numpy() * _PS).astype(np.int64)[order],
         },
-        schema=MEETINGS,
-    ).sort("device", "start_ps", maintain_order=True)
-    communicators = pl.DataFrame(
+    )
+    communicators = columns_of(
+        COMMUNICATORS,
         {
             "key": [keys[one][0] for one in used.tolist()],
             "label": [""] * len(used),
@@ -130,7 +134,6 @@ def _of_host(
             "is_guess": [False] * len(used),
             "numbered": [damage.numbered] * len(used),
         },
-        schema=COMMUNICATORS,
     )
     who = Who(
         host=f"rack{host // layout.rack:03d}-node{host:05d}",
@@ -144,10 +147,10 @@ def _of_host(
         notes=(),
     )
     steps, ops = _steps(run, ranks, local), _ops(run, ranks)
-    return Summary(who, steps, meetings, communicators, ops, pl.DataFrame(schema=HISTOGRAMS))
+    return Summary(who, steps, meetings, communicators, ops)
 
 
-def _steps(run: Run, ranks: np.ndarray, local: object) -> pl.DataFrame:
+def _steps(run: Run, ranks: np.ndarray, local: object) -> Columns:
     layout = run.layout
     begin = np.stack(run.begin).reshape(layout.steps + 1, -1)[:, ranks]
     duration = np.diff(begin, axis=0)
@@ -161,23 +164,23 @@ def _steps(run: Run, ranks: np.ndarray, local: object) -> pl.DataFrame:
     columns["collectives"] = duration - sum(parts.values())
     to_ps = local if callable(local) else None
     assert to_ps is not None
-    return pl.DataFrame(
+    return columns_of(
+        STEPS,
         {
-            "device": np.tile(np.arange(len(ranks)), layout.steps),
-            "step": np.repeat(np.arange(layout.steps), len(ranks)),
-            "begin_ps": to_ps(begin[:-1]).ravel(),
-            "duration_ps": np.round(duration * _PS).astype(np.int64).ravel(),
+            "device": np.repeat(np.arange(len(ranks)), layout.steps),
+            "step": np.tile(np.arange(layout.steps), len(ranks)),
+            "begin_ps": to_ps(begin[:-1]).T.ravel(),
+            "duration_ps": np.round(duration * _PS).astype(np.int64).T.ravel(),
             "counts": np.ones(duration.size, dtype=bool),
             **{
-                f"{part}_ps": np.round(value * _PS).astype(np.int64).ravel()
+                f"{part}_ps": np.round(value * _PS).astype(np.int64).T.ravel()
                 for part, value in columns.items()
             },
         },
-        schema=STEPS,
-    ).sort("device", "step")
+    )
 
 
-def _ops(run: Run, ranks: np.ndarray) -> pl.DataFrame:
+def _ops(run: Run, ranks: np.ndarray) -> Columns:
     """Two kernels: one bound by compute, one by memory."""
     layout = run.layout
     count = layout.layers * layout.batches * 2 * layout.steps
@@ -187,4 +190,4 @@ def _ops(run: Run, ranks: np.ndarray) -> pl.DataFrame:
             total = float(run.parts[part].reshape(layout.steps, -1)[:, rank].sum())
             each = int(total / count * _PS)
             rows.append((device, op, count, int(total * _PS), each, each))
-    return pl.DataFrame(rows, schema=OPS, orient="row")
+    return columns_of(OPS, dict(zip(OPS, zip(*rows, strict=True), strict=True)))

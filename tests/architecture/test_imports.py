@@ -11,6 +11,7 @@ import pytest
 
 from tests.architecture.tree import PACKAGE
 from tests.profiles import draw, event, nth, space
+from tests.profiles.loops import Collective, Kernel, Loop, record
 
 HEAVY = {
     "google",
@@ -92,10 +93,25 @@ def test_starting_loads_no_more_modules_than_its_budget(
 ) -> None:
     """Modules are what start-up costs, and unlike seconds they are the same on every machine."""
     sample = str(PACKAGE / "surfaces" / "sample")
+    check([sample if word == "SAMPLE" else word for word in words], most, others)
+
+
+@pytest.mark.parametrize(("words", "most"), [(["show", "overview_page"], 346), (["advise"], 346)])
+def test_devices_that_meet_load_no_more_modules_than_their_budget(
+    words: list[str], most: int, tmp_path: Path
+) -> None:
+    (content,) = record(Loop([Kernel("gemm", 200)], devices=4, collective=Collective(50))).values()
+    path = tmp_path / "four.xplane.pb"
+    path.write_bytes(content)
+    own = check([*words, str(path)], most, {"click", "numpy"})
+    assert "stepscope.pod.analyse" in own, "the recording has no pod"
+
+
+def check(words: list[str], most: int, others: set[str]) -> set[str]:
+    """Return our modules after a command, which are no more than ``most``."""
     statement = "import stepscope"
     if words:
-        words = ["stepscope", *(sample if word == "SAMPLE" else word for word in words)]
-        statement = f"exec({_COMMAND.format(words=words)!r})"
+        statement = f"exec({_COMMAND.format(words=['stepscope', *words])!r})"
     found = modules_of(statement) - modules_of("pass")
     own = {name for name in found if name.partition(".")[0] == "stepscope"}
     assert 0 < len(own) <= most, sorted(own)
@@ -103,6 +119,7 @@ def test_starting_loads_no_more_modules_than_its_budget(
     # Neither what kernels bring along, nor what Polars does.
     brought = ("cython", "polars_runtime", "typing_extensions", "sysconfigdata")
     assert {name for name in names if not any(word in name for word in brought)} == others
+    return own
 
 
 def test_every_public_name_is_there() -> None:

@@ -17,6 +17,7 @@ from stepscope.pod.intake import gathered
 from stepscope.pod.meetings import join, units_of
 from stepscope.summary.build import summarise
 from stepscope.summary.summary import Summary
+from tests.profiles.summaries import frame
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "kineto"
 SETS = ["v100-dlrm-8rank", "v100-torchrec-4rank/before_qcomm", "v100-torchrec-4rank/after_qcomm"]
@@ -53,8 +54,9 @@ def test_a_moved_clock_is_found_within_ten_microseconds(name: str, moved: int) -
 def test_waits_do_not_move_with_a_clock(name: str) -> None:
     many = ranks(name)
     before = join(gathered(many))
-    moved = many[1].meetings.with_columns(many[1].meetings["start_ps"] + SHIFT_NS * 1000)
-    steps = many[1].steps.with_columns(many[1].steps["begin_ps"] + SHIFT_NS * 1000)
+    moved, steps = dict(many[1].meetings), dict(many[1].steps)
+    moved["start_ps"] = moved["start_ps"] + SHIFT_NS * 1000
+    steps["begin_ps"] = steps["begin_ps"] + SHIFT_NS * 1000
     many[1] = replace(many[1], meetings=moved, steps=steps)
     after = join(gathered(many))
     assert before.wait_ps(slice(None)).tolist() == after.wait_ps(slice(None)).tolist()
@@ -101,7 +103,7 @@ def test_a_step_of_the_pod_lasts_as_long_as_it_was_recorded(name: str) -> None:
     """Collectives in the background begin within one stretch of work, which counts once."""
     many = ranks(name)
     pod = analyse(many)
-    recorded = pl.concat([one.steps for one in many]).group_by("step")
+    recorded = pl.concat([frame(one.steps) for one in many]).group_by("step")
     longest = dict(recorded.agg(pl.col("duration_ps").max() / 1e9).iter_rows())
     for row in pod.steps.rows():
         assert row["time_ms"] == pytest.approx(longest[row["step_num"]], rel=0.1)

@@ -25,4 +25,4 @@ def test_the_groups_of_a_real_program_are_read_and_not_assigned_by_guess() -> No
     assert (one.opcode, one.channel) == ("all-reduce", 1)
     assert one.groups == ((0, 4), (1, 5), (2, 6), (3, 7))
     # Which of eight the four recorded are nothing says.
-    assert summary.communicators["is_guess"].to_list() == [True]
+    assert summary.communicators["is_guess"].tolist() == [True]

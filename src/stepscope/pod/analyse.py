@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, Bool
@@ -402,15 +401,15 @@ def _excesses_of(gathered: Gathered, stage: I64, steps: int) -> dict[str, F64]:
     the step for input hides in the sum; it does not in the time for input.
     """
     measures = dict(gathered.parts_ps)
-    by_op = gathered.ops.group_by("op").agg(pl.col("total_ps").sum())
-    enough = by_op.filter(pl.col("total_ps") >= _LEAST_OF_TIME * pl.col("total_ps").sum())
-    names = {gathered.op_names[op]: op for op in enough["op"].to_list()}
-    totals = dict(enough.iter_rows())
-    for name in sorted(names, key=lambda one: (totals[names[one]], one))[-_MOST_OPS:]:
-        rows = gathered.ops.filter(pl.col("op") == names[name])
+    op, unit, total_ps = (gathered.ops[name] for name in ("op", "unit", "total_ps"))
+    totals = np.zeros(len(gathered.op_names), dtype=np.int64)
+    np.add.at(totals, op, total_ps)
+    enough = np.flatnonzero(totals >= _LEAST_OF_TIME * totals.sum())
+    # Ops are by name, so that of two with the same time the one with the later name is the larger.
+    for one in enough[np.argsort(totals[enough], kind="stable")][-_MOST_OPS:].tolist():
         values = np.zeros(len(stage))
-        values[rows["unit"].to_numpy()] = rows["total_ps"].to_numpy() / steps
-        measures[f"op {name}"] = values
+        values[unit[op == one]] = total_ps[op == one] / steps
+        measures[f"op {gathered.op_names[one]}"] = values
     return {name: values - _peers_median(values, stage) for name, values in measures.items()}
 
 

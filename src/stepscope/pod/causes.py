@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from stepscope.columns.space import Bool
 from stepscope.pod.intake import Gathered
+from stepscope.pod.rows import runs
 from stepscope.pod.suspects import Suspect
 
 F64 = NDArray[np.float64]
@@ -99,32 +100,43 @@ class Causes:
         )
 
     def _kernel_cause(self, mine: Bool, peers: Bool, pattern: str) -> Cause:
-        unit = self._ops["unit"].to_numpy()
-        amounts = pl.col("total_ps", "count")
-        here = self._ops.filter(mine[unit]).group_by("op").agg(amounts.mean())
-        there = self._ops.filter(peers[unit]).group_by("op").agg(amounts.median())
-        both = here.join(there, on="op", how="left", suffix="_usual").sort("op")
-        is_shared = pl.col("total_ps_usual").fill_null(0) > 0
-        alone, both = both.filter(~is_shared), both.filter(is_shared)
-        excess = float(both["total_ps"].sum()) - float(both["total_ps_usual"].sum())
-        if not alone.is_empty() and float(alone["total_ps"].sum()) > max(excess, 0.0):
-            most = self._names[alone["op"][int(np.argmax(alone["total_ps"].to_numpy()))]]
+        here, there = self._kernels(mine, np.mean), self._kernels(peers, np.median)
+        none = 0.0, 0.0
+        alone = {op: here[op][0] for op in here if there.get(op, none)[0] <= 0}
+        both = [op for op in here if op not in alone]
+        total, count = np.asarray([here[op] for op in both]).reshape(-1, 2).T
+        usual, usual_count = np.asarray([there[op] for op in both]).reshape(-1, 2).T
+        excess = float(total.sum()) - float(usual.sum())
+        if alone and sum(alone.values()) > max(excess, 0.0):
+            most = self._names[max(alone, key=alone.__getitem__)]
             return Cause("unequal", f"it runs {most}, which its peers do not", pattern)
-        if both.is_empty():
+        if not both:
             return Cause("compute", "its kernels take longer", pattern)
-        often = float(both["count"].sum()) / max(float(both["count_usual"].sum()), 1.0)
+        often = float(count.sum()) / max(float(usual_count.sum()), 1.0)
         if abs(often - 1) > _AS_OFTEN:
             text = f"it runs {often:.2f} × as many kernels as its peers"
             return Cause("unequal", text, pattern)
-        ratio = (both["total_ps"] / both["total_ps_usual"]).to_numpy()
-        usual = both["total_ps_usual"].to_numpy()
+        ratio = total / usual
         # Kernels that take next to no time say nothing.
         counted = usual > 0.01 * usual.sum()
         slower = ratio - 1 > _SLOWER * (ratio[counted].max() - 1)
         share = float(usual[slower & counted].sum() / usual[counted].sum())
-        worst = self._names[both["op"][int(np.argmax(np.where(counted, ratio, 0)))]]
+        worst = self._names[both[int(np.argmax(np.where(counted, ratio, 0)))]]
         if share < _ALL_KERNELS:
             text = f"{worst} takes {ratio[counted].max():.2f} × as long, most other kernels do not"
             return Cause("memory", text, pattern)
         typical = float(np.median(ratio[counted]))
         return Cause("compute", f"kernels take {typical:.2f} × as long as on its peers", pattern)
+
+    def _kernels(
+        self, units: Bool, middle: Callable[[NDArray[Any]], np.floating[Any]]
+    ) -> dict[int, tuple[float, float]]:
+        """By op that these units run, the middle of their totals and counts."""
+        rows = np.flatnonzero(units[self._ops["unit"]])
+        rows = rows[np.argsort(self._ops["op"][rows], kind="stable")]
+        op, total, count = (self._ops[name][rows] for name in ("op", "total_ps", "count"))
+        begin = runs(op).tolist()
+        return {
+            int(op[low]): (float(middle(total[low:high])), float(middle(count[low:high])))
+            for low, high in zip(begin, [*begin[1:], len(op)], strict=True)
+        }

@@ -20,7 +20,7 @@ def pod_of_hosts(profile: Profile) -> Pod:
     Raises:
         NothingToShow: No two of their devices share a collective.
     """
-    # They load Polars, which a recording of one device does not need.
+    # A recording of one device does not need them.
     from stepscope.pod.analyse import analyse
     from stepscope.summary.build import summarise
 

@@ -12,7 +12,6 @@ from sys import intern
 from typing import Any, Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
@@ -114,7 +113,7 @@ class Gathered:
     stepping: int
     begin_ps: I64
     parts_ps: dict[str, F64]
-    ops: pl.DataFrame
+    ops: dict[str, Any]
     op_names: tuple[str, ...]
     guessed: bool
     largest: int
@@ -165,17 +164,17 @@ class Intake:
         self._take_rows(summary)
         self._take_steps(summary)
         self._take_ops(summary)
-        is_guess = summary.communicators["is_guess"].to_numpy()
+        is_guess = summary.communicators["is_guess"]
         self._guessed |= bool(is_guess.any())
-        sizes = np.where(is_guess, 0, summary.communicators["size"].to_numpy())
+        sizes = np.where(is_guess, 0, summary.communicators["size"])
         self._largest = max(self._largest, int(sizes.max(initial=0)))
 
     def _take_rows(self, summary: Summary) -> None:
         table, who = summary.meetings, summary.who
-        place = table["communicator"].to_numpy()
+        place = table["communicator"]
         met = summary.communicators
-        texts = [met[name].to_list() for name in ("key", "kind", "label", "size")]
-        codes = np.zeros(met.height, dtype=np.int64)
+        texts = [met[name].tolist() for name in ("key", "kind", "label", "size")]
+        codes = np.zeros(len(met["key"]), dtype=np.int64)
         for at, (key, kind, label, size) in enumerate(zip(*texts, strict=True)):
             code = self._codes.setdefault(key, len(self._codes))
             said = who.rank, who.host, intern(kind), intern(label), size
@@ -185,14 +184,10 @@ class Intake:
                 self._described[code] = said
             codes[at] = code
         columns = {
-            "unit": table["device"].to_numpy().astype(np.int32),
+            **{name: table[name] for name in self._rows if name in table},
+            "unit": table["device"].astype(np.int32),
             "communicator": codes[place],
-            "number": table["number"].to_numpy(),
-            "numbered": met["numbered"].to_numpy()[place],
-            "step": table["step"].to_numpy(),
-            "start_ps": table["start_ps"].to_numpy(),
-            "duration_ps": table["duration_ps"].to_numpy(),
-            "exposed_ps": table["exposed_ps"].to_numpy(),
+            "numbered": met["numbered"][place],
         }
         unit, start = columns["unit"], columns["start_ps"]
         earlier = (np.diff(unit) < 0) | ((np.diff(unit) == 0) & (np.diff(start) < 0))
@@ -201,38 +196,38 @@ class Intake:
             columns = {name: column[order] for name, column in columns.items()}
         for name, column in columns.items():
             self._rows[name].append(column)
-        self._row_counts.append(table.height)
+        self._row_counts.append(len(place))
 
     def _take_steps(self, summary: Summary) -> None:
         size = len(summary.who.devices)
-        counted = summary.steps.filter(pl.col("counts"))
-        table = counted if counted.height else summary.steps
-        self._left_out.append(summary.steps.filter(~pl.col("counts"))["step"].to_numpy())
-        device = table["device"].to_numpy().astype(np.int64)
-        step = table["step"].to_numpy()
+        counts = summary.steps["counts"]
+        self._left_out.append(summary.steps["step"][~counts])
+        rows = counts if counts.any() else slice(None)
+        table = {name: column[rows] for name, column in summary.steps.items()}
+        device, step = table["device"].astype(np.int64), table["step"]
         order = np.lexsort((step, device))
         self._steps.append(step[order][runs(device[order], step[order])])
-        self._stepping += size if table.height else 0
+        self._stepping += size if len(step) else 0
         begin = np.full(size, np.iinfo(np.int64).max)
-        np.minimum.at(begin, device, table["begin_ps"].to_numpy())
+        np.minimum.at(begin, device, table["begin_ps"])
         begin[np.bincount(device, minlength=size) == 0] = 0
         steps = np.maximum(np.bincount(device, minlength=size), 1)
         causes = np.zeros((len(PARTS_OF_CAUSE), size))
         for place, parts in enumerate(PARTS_OF_CAUSE.values()):
             for part in parts:
-                causes[place] += np.bincount(device, table[f"{part}_ps"].to_numpy(), size)
+                causes[place] += np.bincount(device, table[f"{part}_ps"], size)
         self._by_device.append((begin, causes / steps))
 
     def _take_ops(self, summary: Summary) -> None:
         table = summary.ops
-        device, total = table["device"].to_numpy().astype(np.int64), table["total_ps"].to_numpy()
+        device, total = table["device"].astype(np.int64), table["total_ps"]
         of_device = np.bincount(device, total, len(summary.who.devices))
         kept = np.flatnonzero(total >= _LEAST_OF_OPS * of_device[device])
-        names = np.asarray(table["op"].to_list(), dtype=object)[kept].tolist()
+        names = table["op"][kept].tolist()
         codes = [self._op_codes.setdefault(name, len(self._op_codes)) for name in names]
         self._ops["unit"].append(device[kept])
         self._ops["op"].append(np.asarray(codes, dtype=np.int64))
-        self._ops["count"].append(table["count"].to_numpy()[kept])
+        self._ops["count"].append(table["count"][kept])
         self._ops["total_ps"].append(total[kept])
         self._op_counts.append(len(kept))
 
@@ -275,7 +270,7 @@ class Intake:
             stepping=self._stepping,
             begin_ps=np.concatenate([np.zeros(0, np.int64), *begins]),
             parts_ps=dict(zip(PARTS_OF_CAUSE, whole, strict=True)),
-            ops=pl.DataFrame(ops),
+            ops=ops,
             op_names=tuple(ops_by_name),
             guessed=self._guessed,
             largest=self._largest,

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import polars as pl
 
 from stepscope.columns.space import I64, Bool
+from stepscope.pod.rows import runs
 
 # How many more collectives one unit may have recorded than another.
 _MOST_EXTRA: Final = 200
@@ -33,49 +33,54 @@ def renumbered(rows: dict[str, Any]) -> Bool | None:
     place = np.flatnonzero(~rows["numbered"])
     if not len(place):
         return None
-    keys = ("communicator", "step", "unit")
-    unnumbered = pl.DataFrame({name: rows[name][place] for name in keys})
-    units = unnumbered.group_by("communicator").agg(pl.col("unit").n_unique().alias("units"))
-    uneven = (
-        unnumbered.group_by(keys)
-        .len()
-        .group_by("communicator", "step")
-        .agg(pl.len().alias("here"), pl.col("len").n_unique().alias("kinds"))
-        .join(units, on="communicator")
-        .filter((pl.col("here") < pl.col("units")) | (pl.col("kinds") > 1))["communicator"]
-        .unique()
-    )
-    if uneven.is_empty():
+    communicator, step, unit = (rows[name][place] for name in ("communicator", "step", "unit"))
+    uneven = _uneven(communicator, step, unit)
+    if not len(uneven):
         return None
-    place = place[np.isin(rows["communicator"][place], uneven.to_numpy())]
-    names = ("unit", "communicator", "start_ps", "duration_ps")
-    wrong = pl.DataFrame({"row": place, **{name: rows[name][place] for name in names}})
     kept = np.ones(len(rows["unit"]), dtype=np.bool_)
+    place = place[np.isin(communicator, uneven)]
     kept[place] = False
-    for _, mine in wrong.group_by("communicator"):
-        for laid in _laid(mine):
-            row = laid["row"].to_numpy()
-            kept[row] = rows["numbered"][row] = True
-            rows["number"][row] = np.arange(len(row))
+    names = ("communicator", "unit", "start_ps")
+    communicator, unit, start = (rows[name][place] for name in names)
+    order = np.lexsort((start, unit, communicator))
+    row, communicator, unit = place[order], communicator[order], unit[order]
+    end = rows["start_ps"][row] + rows["duration_ps"][row]
+    for low, high in _stretches(communicator):
+        by_unit = [slice(low + first, low + last) for first, last in _stretches(unit[low:high])]
+        reference = end[min(by_unit, key=lambda at: at.stop - at.start)]
+        for at in by_unit:
+            first = _first(end[at], reference)
+            if first is not None:
+                mine = row[at][first : first + len(reference)]
+                kept[mine] = rows["numbered"][mine] = True
+                rows["number"][mine] = np.arange(len(mine))
     return kept
 
 
-def _laid(rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """By unit of one communicator, the rows that belong to those of the unit with the fewest."""
-    by_unit = [
-        part.sort("start_ps") for _, part in rows.sort("unit").group_by("unit", maintain_order=True)
-    ]
-    reference = _ends(min(by_unit, key=lambda part: part.height))
-    found = []
-    for part in by_unit:
-        first = _first(_ends(part), reference)
-        if first is not None:
-            found.append(part.slice(first, len(reference)))
-    return found
+def _uneven(communicator: I64, step: I64, unit: I64) -> I64:
+    """The communicators whose units do not all have equally many collectives in each step."""
+    order = np.lexsort((unit, communicator))
+    of_unit = order[runs(communicator[order], unit[order])]
+    known, units = np.unique(communicator[of_unit], return_counts=True)
+    order = np.lexsort((unit, step, communicator))
+    communicator, step, unit = communicator[order], step[order], unit[order]
+    begin = runs(communicator, step, unit)
+    many = np.diff(np.append(begin, len(unit)))
+    communicator, step = communicator[begin], step[begin]
+    of_step = runs(communicator, step)
+    here = np.diff(np.append(of_step, len(step)))
+    communicator = communicator[of_step]
+    differ = np.minimum.reduceat(many, of_step) != np.maximum.reduceat(many, of_step)
+    uneven: I64 = np.unique(
+        communicator[differ | (here < units[np.searchsorted(known, communicator)])]
+    )
+    return uneven
 
 
-def _ends(rows: pl.DataFrame) -> I64:
-    return (rows["start_ps"] + rows["duration_ps"]).to_numpy()
+def _stretches(values: I64) -> list[tuple[int, int]]:
+    """From where to where equal values lie together."""
+    begin = runs(values).tolist()
+    return list(zip(begin, [*begin[1:], len(values)], strict=True))
 
 
 def _first(ends: I64, reference: I64) -> int | None:

@@ -12,11 +12,10 @@ that peers go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, U64
@@ -123,17 +122,40 @@ def _most_frequent(unit: I32, sequence: U64) -> tuple[I32, U64]:
     return unit[order][last], sequence[order][last]
 
 
-def _medians(found: Meetings, piece: slice, place: I32) -> pl.DataFrame:
+@dataclass(frozen=True, eq=False, slots=True)
+class _Stretches:
+    """Stretches by where they end and what they come from.
+
+    Attributes:
+        where: By group: a unit and a place, or a slot.
+        source: What they come from.
+        many: How many there are.
+        median_ps: What they typically take.
+    """
+
+    where: tuple[I32, ...]
+    source: I32
+    many: I64
+    median_ps: F64
+
+
+def _grouped(where: tuple[I32, ...], source: I32, taken: NDArray[Any]) -> tuple[I64, I64]:
+    """Rows by ``where``, source and time, and where groups of the first two begin."""
+    order = np.lexsort((taken, source, *where[::-1]))
+    return order, runs(*(one[order] for one in (*where, source)))
+
+
+def _medians(found: Meetings, piece: slice, place: I32) -> _Stretches:
     """By unit, place and what stretches came from: how many there are, and their median."""
     rows = np.flatnonzero(place >= 0)
-    columns = {
-        "unit": found.unit[piece][rows],
-        "place": place[rows],
-        "source": sources_of(found, piece, place)[rows].astype(np.int32),
-        "stretch": found.stretch_ps(piece)[rows],
-    }
-    amounts = pl.len().alias("many"), pl.col("stretch").median()
-    return pl.DataFrame(columns).group_by("unit", "place", "source").agg(*amounts)
+    where = found.unit[piece][rows], place[rows]
+    source = sources_of(found, piece, place)[rows].astype(np.int32)
+    taken = found.stretch_ps(piece)[rows]
+    order, begin = _grouped(where, source, taken)
+    many, taken = np.diff(np.append(begin, len(order))), taken[order]
+    median = (taken[begin + (many - 1) // 2] + taken[begin + many // 2]) / 2
+    first = order[begin]
+    return _Stretches((where[0][first], where[1][first]), source[first], many, median)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -167,44 +189,52 @@ def _key(slot: NDArray[Any], source: NDArray[Any]) -> I64:
     return found
 
 
-def _peer_medians(role: I64, over_steps: list[pl.DataFrame]) -> _Ways:
+def _peer_medians(role: I64, over_steps: list[_Stretches]) -> _Ways:
     """What is typical of each role: the lower medians over peers."""
     # Steps of one role have the same places.
-    places = pl.concat([_places(role, one) for one in over_steps]).unique().sort("role", "place")
-    first = np.searchsorted(places["role"].to_numpy(), np.arange(int(role.max(initial=-1)) + 1))
+    places = [(role[one.where[0]] << 32) + one.where[1] for one in over_steps]
+    known = np.unique(np.concatenate([np.unique(one) for one in places])) >> 32
+    first = np.searchsorted(known, np.arange(int(role.max(initial=-1)) + 1))
     for at, one in enumerate(over_steps):
-        slot = first[role[one["unit"].to_numpy()]] + one["place"].to_numpy()
-        slots = pl.Series("slot", slot.astype(np.int32))
-        over_steps[at] = one.select(slots, "source", "many", "stretch")
+        unit, place = one.where
+        over_steps[at] = replace(one, where=((first[role[unit]] + place).astype(np.int32),))
     # Medians need all rows of a slot, not all slots.
-    parts = max(-(-sum(one.height for one in over_steps) // _MOST_ROWS), 1)
-    by_way = pl.concat([_medians_by_way(over_steps, part, parts) for part in range(parts)]).sort(
-        "slot", pl.col("source") == NOWHERE, -pl.col("many").cast(pl.Int64), "source"
-    )
-    usual = by_way.unique("slot", keep="first", maintain_order=True)
-    source, stretch = usual["source"].to_numpy().astype(np.int64), usual["stretch"].to_numpy()
-    other = by_way.join(usual, on=["slot", "source"], how="anti")
-    other = other.filter(pl.col("source") != NOWHERE).sort("slot", "source")
-    slot, came = (other[name].to_numpy().astype(np.int64) for name in ("slot", "source"))
-    between = _between(first, source, stretch, slot, came, other["stretch"].to_numpy())
+    parts = max(-(-sum(len(one.many) for one in over_steps) // _MOST_ROWS), 1)
+    ways = [_medians_by_way(over_steps, part, parts) for part in range(parts)]
+    slot, source, many, taken = (np.concatenate(column) for column in zip(*ways, strict=True))
+    order = np.lexsort((source, -many, source == NOWHERE, slot))
+    slot, source, taken = slot[order].astype(np.int64), source[order].astype(np.int64), taken[order]
+    is_usual = np.zeros(len(order), dtype=np.bool_)
+    is_usual[runs(slot)] = True
+    other = np.flatnonzero(~is_usual & (source != NOWHERE))
+    other = other[np.lexsort((source[other], slot[other]))]
+    usual = source[is_usual], taken[is_usual]
+    between = _between(first, *usual, slot[other], source[other], taken[other])
     return _Ways(
         first=first,
-        source=source,
-        other=_key(slot, came),
-        usual_ps=np.concatenate([stretch, between]).astype(np.int64),
+        source=usual[0],
+        other=_key(slot[other], source[other]),
+        usual_ps=np.concatenate([usual[1], between]).astype(np.int64),
     )
 
 
-def _places(role: I64, one: pl.DataFrame) -> pl.DataFrame:
-    roles = pl.Series("role", role[one["unit"].to_numpy()])
-    return one.select(roles, "place").unique()
-
-
-def _medians_by_way(over_steps: list[pl.DataFrame], part: int, parts: int) -> pl.DataFrame:
+def _medians_by_way(
+    over_steps: list[_Stretches], part: int, parts: int
+) -> tuple[I32, I32, I64, F64]:
     """Of some slots, by source: how many stretches there are, and the lower median over peers."""
-    mine = pl.concat([one.filter(pl.col("slot") % parts == part) for one in over_steps])
-    typical = pl.col("stretch").quantile(0.5, "lower")
-    return mine.group_by("slot", "source").agg(pl.col("many").sum(), typical)
+    mine = [np.flatnonzero(one.where[0] % parts == part) for one in over_steps]
+    slot, source, many, taken = (
+        np.concatenate([column[rows] for column, rows in zip(columns, mine, strict=True)])
+        for columns in zip(
+            *((one.where[0], one.source, one.many, one.median_ps) for one in over_steps),
+            strict=True,
+        )
+    )
+    order, begin = _grouped((slot,), source, taken)
+    peers = np.diff(np.append(begin, len(order)))
+    middle = order[begin + (peers - 1) // 2]
+    total = np.add.reduceat(many[order], begin) if len(begin) else many
+    return slot[middle], source[middle], total, taken[middle]
 
 
 def _between(first: I64, source: I64, usual: F64, slot: I64, came: I64, taken: F64) -> F64:

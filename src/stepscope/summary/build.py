@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import polars as pl
 
-from stepscope.columns import union_spans
+from stepscope.columns import distinct, union_spans
 from stepscope.columns.space import I64
 from stepscope.summary.op_totals import op_totals
 from stepscope.summary.summary import (
     COMMUNICATORS,
     MEETINGS,
     STEPS,
+    Columns,
     Summary,
     Who,
+    columns_of,
 )
 from stepscope.tables.collectives.dcn_ops import DcnCollective, DcnRole, has_dcn_collectives
 from stepscope.tables.collectives.dcn_runs import dcn_runs
@@ -64,7 +65,6 @@ def summarise(
         mine = across.device == device
         begin = (end - across.exposed_ps)[mine]
         steps = _told_apart(steps, device, begin, end[mine], _OF_SLICES)
-    ops, histograms = op_totals(host, planes)
     rank = _RANK.fullmatch(host.name)
     found = aligned_steps(profile) if worked is not None else []
     known = {device.plane: device for device in devices(host)}
@@ -79,7 +79,7 @@ def summarise(
         confidence=str(found[0].steps.markers.certainty) if found else "",
         notes=notes,
     )
-    return Summary(who, steps, meetings, met, ops, histograms)
+    return Summary(who, steps, meetings, met, op_totals(host, planes))
 
 
 def _name(host: Host, plane: int) -> str:
@@ -94,15 +94,16 @@ def _devices(host: Host, worked: WorkerSteps | None) -> list[int]:
     return sorted(set(found.device[~found.is_container].tolist())) or [-1]
 
 
-def _steps(profile: Profile, worked: WorkerSteps | None) -> pl.DataFrame:
+def _steps(profile: Profile, worked: WorkerSteps | None) -> Columns:
     if worked is None:
-        return pl.DataFrame(schema=STEPS)
+        return columns_of(STEPS)
     aligned = aligned_steps(profile)[0]
     begin = aligned.steps.start_ps[aligned.rows]
     size, count = len(worked.workers), len(worked.num)
     parts = dict(worked.parts_ps)
     parts["collectives"] = parts.pop(WAIT) + parts.pop(TRANSFER)
-    return pl.DataFrame(
+    return columns_of(
+        STEPS,
         {
             "device": np.repeat(np.arange(size), count),
             "step": np.tile(worked.num, size),
@@ -111,30 +112,28 @@ def _steps(profile: Profile, worked: WorkerSteps | None) -> pl.DataFrame:
             "counts": np.tile(aligned.steps.timed[aligned.rows], size),
             **{f"{part}_ps": parts[part].ravel() for part in PARTS},
         },
-        schema=STEPS,
     )
 
 
 def _told_apart(
-    steps: pl.DataFrame, device: int, start_ps: I64, end_ps: I64, parts: tuple[str, ...]
-) -> pl.DataFrame:
+    steps: Columns, device: int, start_ps: I64, end_ps: I64, parts: tuple[str, ...]
+) -> Columns:
     """Steps of a device whose waiting in collectives was counted as other parts of them."""
-    begin = steps["begin_ps"].to_numpy()
-    spans = union_spans(start_ps, end_ps)
-    left = covered(*spans, begin, begin + steps["duration_ps"].to_numpy())
-    left = np.where(steps["device"].to_numpy() == device, left, 0)
-    columns = {name: steps[name].to_numpy() for name in ("collectives_ps", *parts)}
+    begin = steps["begin_ps"]
+    left = covered(*union_spans(start_ps, end_ps), begin, begin + steps["duration_ps"])
+    left = np.where(steps["device"] == device, left, 0)
+    columns = dict(steps)
     for part in parts:
         moved = np.minimum(left, columns[part])
         columns["collectives_ps"] = columns["collectives_ps"] + moved
         columns[part] = columns[part] - moved
         left = left - moved
-    return steps.with_columns(**{name: pl.Series(column) for name, column in columns.items()})
+    return columns
 
 
 def _meetings(
-    host: Host, planes: list[int], steps: pl.DataFrame, across: _SliceMeetings
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+    host: Host, planes: list[int], steps: Columns, across: _SliceMeetings
+) -> tuple[Columns, Columns]:
     """Collectives in time order, device by device, and their communicators."""
     row, device, start, duration, exposed = _collectives(host, planes)
     identity = identities(host, row)
@@ -161,10 +160,11 @@ def _meetings(
     # Where no recorder numbered them: the n-th of its communicator, and of its op, in its step.
     nth = _nth(device, place, op, step, start)
     number = np.where(numbered, number, nth * ops + op)
-    kept = numbered | (step >= 0) | (steps.height == 0)
+    kept = numbered | (step >= 0) | (len(steps["step"]) == 0)
     order = np.lexsort((start, device))
     order = order[kept[order]]
-    meetings = pl.DataFrame(
+    meetings = columns_of(
+        MEETINGS,
         {
             "device": device[order],
             "communicator": place[order],
@@ -174,9 +174,9 @@ def _meetings(
             "duration_ps": duration[order],
             "exposed_ps": exposed[order],
         },
-        schema=MEETINGS,
     )
-    names = pl.DataFrame(
+    names = columns_of(
+        COMMUNICATORS,
         {
             "key": [one.key for one in found],
             "label": [one.label for one in found],
@@ -186,7 +186,6 @@ def _meetings(
             "is_guess": [one.is_guess for one in found],
             "numbered": [bool(numbered[place == at].any()) for at in range(len(found))],
         },
-        schema=COMMUNICATORS,
     )
     return meetings, names
 
@@ -227,14 +226,14 @@ def _host_arrays(host: Host) -> tuple[I64, I64, I64, I64, I64]:
     return row, device, space.events.start_ps[row], duration, duration
 
 
-def _step_of(steps: pl.DataFrame, device: I64, start: I64) -> I64:
+def _step_of(steps: Columns, device: I64, start: I64) -> I64:
     """The step in which each collective begins; −1 before the first, or where there are none."""
     found = np.full(len(device), -1, dtype=np.int64)
-    for (one,), rows in steps.sort("device", "begin_ps").group_by(["device"]):
-        mine = device == one
-        place = np.searchsorted(rows["begin_ps"].to_numpy(), start[mine], side="right") - 1
-        number = np.append(rows["step"].to_numpy(), -1)
-        found[mine] = number[place]
+    order = np.lexsort((steps["begin_ps"], steps["device"]))
+    for one in distinct(steps["device"]).tolist():
+        mine, rows = device == one, order[steps["device"][order] == one]
+        place = np.searchsorted(steps["begin_ps"][rows], start[mine], side="right") - 1
+        found[mine] = np.append(steps["step"][rows], -1)[place]
     return found
 
 

@@ -12,18 +12,21 @@ import zipfile
 from dataclasses import asdict
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from stepscope.errors import StepscopeError
 from stepscope.summary.summary import (
     COMMUNICATORS,
-    HISTOGRAMS,
     MEETINGS,
     OPS,
     STEPS,
     VERSION,
+    Columns,
+    Schema,
     Summary,
     Who,
+    columns_of,
 )
 
 SUFFIX: Final = ".stepscope-summary"
@@ -31,12 +34,19 @@ SUFFIX: Final = ".stepscope-summary"
 MOST_BYTES: Final = 1_000_000
 # What a member may become when it is inflated: hostile archives claim more.
 _MOST_INFLATED: Final = 256_000_000
-_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
+_SCHEMAS: Final[dict[str, Schema]] = {
     "steps": STEPS,
     "meetings": MEETINGS,
     "communicators": COMMUNICATORS,
     "ops": OPS,
-    "histograms": HISTOGRAMS,
+}
+_TYPES: Final[dict[type, Any]] = {
+    np.uint16: pl.UInt16,
+    np.uint32: pl.UInt32,
+    np.int64: pl.Int64,
+    np.bool_: pl.Boolean,
+    str: pl.String,
+    list: pl.List(pl.Int32),
 }
 _WHO: Final = "who.json"
 _WHO_TYPES: Final = {"host": str, "machine": str, "rank": int, "world_size": int, "origin_ns": int}
@@ -47,7 +57,7 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 def encode(summary: Summary) -> bytes:
     """The bytes of a summary, without its last collectives where all would be too many bytes."""
     found = _archive(summary)
-    while len(found) > MOST_BYTES and summary.meetings.height:
+    while len(found) > MOST_BYTES and len(summary.meetings["step"]):
         summary = _shorter(summary, len(found))
         found = _archive(summary)
     return found
@@ -55,7 +65,8 @@ def encode(summary: Summary) -> bytes:
 
 def _shorter(summary: Summary, size_bytes: int) -> Summary:
     """The summary without the collectives of its last steps."""
-    steps = summary.meetings["step"].unique().sort()
+    step = summary.meetings["step"]
+    steps = np.unique(step)
     kept = min(int(len(steps) * MOST_BYTES / size_bytes * 0.9), len(steps) - 1)
     note = f"Collectives of {kept:,} steps are kept, those of later ones do not fit."
     who = summary.who
@@ -64,10 +75,9 @@ def _shorter(summary: Summary, size_bytes: int) -> Summary:
     return Summary(
         who=Who(**{**_fields(who), "notes": notes}),
         steps=summary.steps,
-        meetings=summary.meetings.filter(pl.col("step") < last),
+        meetings={name: column[step < last] for name, column in summary.meetings.items()},
         communicators=summary.communicators,
         ops=summary.ops,
-        histograms=summary.histograms,
     )
 
 
@@ -81,18 +91,16 @@ def _archive(summary: Summary) -> bytes:
         text = json.dumps({"version": VERSION, **_fields(summary.who)}, sort_keys=True)
         archive.writestr(zipfile.ZipInfo(_WHO, _EPOCH), text)
         for name, schema in _SCHEMAS.items():
-            table = _plain(getattr(summary, name).select(list(schema)))
+            columns = getattr(summary, name)
+            types = {one: _TYPES[kind] for one, kind in schema.items()}
+            values = {
+                one: columns[one].tolist() if kind in (str, list) else columns[one]
+                for one, kind in schema.items()
+            }
             member = io.BytesIO()
-            table.write_ipc_stream(member, compression="zstd")
+            pl.DataFrame(values, schema=types).write_ipc_stream(member, compression="zstd")
             archive.writestr(zipfile.ZipInfo(f"{name}.arrow", _EPOCH), member.getvalue())
     return target.getvalue()
-
-
-def _plain(table: pl.DataFrame) -> pl.DataFrame:
-    """The table laid out afresh: texts lie in memory as they came, which the bytes would tell."""
-    texts = [name for name, kind in table.schema.items() if kind == pl.String]
-    fresh = [pl.Series(name, table[name].to_list(), pl.String) for name in texts]
-    return table.with_columns(fresh).rechunk()
 
 
 def decode(data: bytes, where: str = "") -> Summary | None:
@@ -131,21 +139,30 @@ def _unreadable(where: str, error: BaseException) -> StepscopeError:
     )
 
 
-def _table(data: bytes, schema: dict[str, Any]) -> pl.DataFrame:
+def _table(data: bytes, schema: Schema) -> Columns:
     found = pl.read_ipc_stream(data)
-    if dict(found.schema) != schema:
+    if dict(found.schema) != {name: _TYPES[kind] for name, kind in schema.items()}:
         raise ValueError(f"Its columns are {', '.join(found.columns)[:200]}.")
-    return found
+    if any(one.null_count() for one in found):
+        raise ValueError("It has gaps.")
+    return columns_of(
+        schema,
+        {
+            one.name: one.to_list() if schema[one.name] in (str, list) else one.to_numpy()
+            for one in found
+        },
+    )
 
 
 def _check_places(found: Summary) -> None:
     """Refuse places of devices and communicators that there are not."""
-    devices, communicators = len(found.who.devices), found.communicators.height
-    places = [(one["device"], devices) for one in (found.steps, found.meetings, found.ops)]
-    places.append((found.meetings["communicator"], communicators))
-    for column, count in places:
-        if len(column) and int(column.to_numpy().max()) >= count:
-            raise ValueError(f"It names a {column.name} that it does not describe.")
+    devices, communicators = len(found.who.devices), len(found.communicators["key"])
+    tables = found.steps, found.meetings, found.ops
+    places = [("device", one["device"], devices) for one in tables]
+    places.append(("communicator", found.meetings["communicator"], communicators))
+    for name, column, count in places:
+        if len(column) and column.max() >= count:
+            raise ValueError(f"It names a {name} that it does not describe.")
 
 
 def _who(said: dict[str, Any]) -> Who:

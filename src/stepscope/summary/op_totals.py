@@ -1,4 +1,4 @@
-"""How often and how long each op of a host ran, and histograms of those that took most.
+"""How often and how long each op of a host ran.
 
 Names go to totals, not to events: a worker holds the columns of its recording, and little else.
 """
@@ -9,26 +9,23 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import polars as pl
 
 from stepscope.columns.space import I32, I64
-from stepscope.summary import histogram
-from stepscope.summary.summary import HISTOGRAMS, OPS
+from stepscope.summary.summary import OPS, Columns, columns_of
 from stepscope.tables.collectives.dcn_ops import dcn_ops, entry_mask
 from stepscope.tables.core.profile import Host
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work, host_thread_rows, timed_events
 
-#: Ops with totals, and of these those with histograms; the others take next to no time.
+#: Ops with totals; the others take next to no time.
 _MOST_OPS: Final = 3000
-_MOST_HISTOGRAMS: Final = 250
 # Events that are looked at at once.
 _PIECE: Final = 1 << 18
 _NOTHING: Final = np.zeros(0, dtype=np.int64)
 
 
-def op_totals(host: Host, planes: list[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Totals by device and op (``OPS``), and histograms by op (``HISTOGRAMS``).
+def op_totals(host: Host, planes: list[int]) -> Columns:
+    """Totals by device and op (``OPS``).
 
     Args:
         host: Its decoded recording.
@@ -39,15 +36,25 @@ def op_totals(host: Host, planes: list[int]) -> tuple[pl.DataFrame, pl.DataFrame
         np.concatenate([np.zeros(0, np.int64), *column])
         for column in zip(*(parts or [(_NOTHING,) * 6]), strict=True)
     )
-    op_of, names = _ops(host, entry)
-    op = op_of[entry]
+    table = host.space.event_metadata.name
+    used, place = np.unique(entry, return_inverse=True)
+    said = [table[one] for one in used.tolist()]
+    names = sorted(set(said))
+    codes = {name: code for code, name in enumerate(names)}
+    op = np.asarray([codes[name] for name in said], dtype=np.int64)[place]
+    of_op = np.zeros(len(names), dtype=np.int64)
+    np.add.at(of_op, op, total)
+    is_kept = np.zeros(len(names), dtype=np.bool_)
+    is_kept[np.argsort(-of_op, kind="stable")[:_MOST_OPS]] = True
     order = np.lexsort((op, device))
+    order = order[is_kept[op[order]]]
     device, op = device[order], op[order]
     begin = _runs(device, op)
-    totals = pl.DataFrame(
+    return columns_of(
+        OPS,
         {
             "device": device[begin],
-            "op": names.gather(op[begin]),
+            "op": [names[code] for code in op[begin].tolist()],
             **{
                 name: add.reduceat(values[order], begin) if len(begin) else values
                 for name, add, values in (
@@ -58,30 +65,7 @@ def op_totals(host: Host, planes: list[int]) -> tuple[pl.DataFrame, pl.DataFrame
                 )
             },
         },
-        schema=OPS,
     )
-    by_op = totals.group_by("op").agg(pl.col("total_ps").sum())
-    largest = by_op.sort("total_ps", "op", descending=[True, False])["op"].head(_MOST_OPS)
-    kept = totals.filter(pl.col("op").is_in(largest.implode())).sort("device", "op")
-    rank = np.full(len(names) + 1, -1, dtype=np.int32)
-    place = dict(zip(names.to_list(), range(len(names)), strict=True))
-    shown = [place[name] for name in largest.head(_MOST_HISTOGRAMS).to_list()]
-    rank[shown] = np.arange(len(shown))
-    return kept, _histograms(rank[op_of], _ran(host, planes), names.gather(shown))
-
-
-def _histograms(rank: I32, ran: Iterator[tuple[I32, I32, I64]], names: pl.Series) -> pl.DataFrame:
-    """Histograms of the ops that have a rank, by event metadata; names by rank."""
-    size = int(histogram.bucket_of(np.asarray([np.iinfo(np.int64).max]))[0]) + 1
-    counts = np.zeros(len(names) * size, dtype=np.int64)
-    for _, entry, duration_ps in ran:
-        mine = rank[entry]
-        is_shown = mine >= 0
-        bucket = histogram.bucket_of(duration_ps[is_shown])
-        counts += np.bincount(mine[is_shown] * size + bucket, minlength=len(counts))
-    key = np.flatnonzero(counts)
-    found = {"op": names.gather(key // size), "bucket": key % size, "count": counts[key]}
-    return pl.DataFrame(found, schema=HISTOGRAMS).sort("op", "bucket")
 
 
 def _ran(host: Host, planes: list[int]) -> Iterator[tuple[I32, I32, I64]]:
@@ -121,16 +105,6 @@ def _summed(device: I32, entry: I32, duration_ps: I64) -> tuple[I64, ...]:
         np.diff(np.append(begin, len(order))),
         *(add.reduceat(duration_ps, begin) for add in (np.add, np.minimum, np.maximum)),
     )
-
-
-def _ops(host: Host, entry: I64) -> tuple[I32, pl.Series]:
-    """The op by event metadata, -1 for those not asked for; and the names of ops."""
-    table = host.space.event_metadata.name
-    codes: dict[str, int] = {}
-    op_of = np.full(len(table), -1, dtype=np.int32)
-    used = np.unique(entry)
-    op_of[used] = [codes.setdefault(table[one], len(codes)) for one in used.tolist()]
-    return op_of, pl.Series("op", list(codes), dtype=pl.String)
 
 
 def _runs(device: I32 | I64, op: I32 | I64) -> I64:

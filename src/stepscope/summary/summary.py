@@ -5,52 +5,65 @@ Times are picoseconds on the recording's own clock, counted from ``Who.origin_ns
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import polars as pl
+import numpy as np
+from numpy.typing import NDArray
 
-from stepscope.summary import histogram
 from stepscope.tables.steps.attribution import PARTS
 
 #: A summary of another version is made again, never converted.
-VERSION: Final = 7
+VERSION: Final = 8
 
-STEPS: Final[dict[str, Any]] = {
-    "device": pl.UInt16,
-    "step": pl.Int64,
-    "begin_ps": pl.Int64,
-    "duration_ps": pl.Int64,
-    "counts": pl.Boolean,
-    **{f"{part}_ps": pl.Int64 for part in PARTS},
+Columns = dict[str, NDArray[Any]]
+Schema = dict[str, type]
+
+STEPS: Final[Schema] = {
+    "device": np.uint16,
+    "step": np.int64,
+    "begin_ps": np.int64,
+    "duration_ps": np.int64,
+    "counts": np.bool_,
+    **{f"{part}_ps": np.int64 for part in PARTS},
 }
-MEETINGS: Final[dict[str, Any]] = {
-    "device": pl.UInt16,
-    "communicator": pl.UInt32,
-    "number": pl.Int64,
-    "step": pl.Int64,
-    "start_ps": pl.Int64,
-    "duration_ps": pl.Int64,
-    "exposed_ps": pl.Int64,
+MEETINGS: Final[Schema] = {
+    "device": np.uint16,
+    "communicator": np.uint32,
+    "number": np.int64,
+    "step": np.int64,
+    "start_ps": np.int64,
+    "duration_ps": np.int64,
+    "exposed_ps": np.int64,
 }
-COMMUNICATORS: Final[dict[str, Any]] = {
-    "key": pl.String,
-    "label": pl.String,
-    "kind": pl.String,
-    "size": pl.UInt32,
-    "ranks": pl.List(pl.Int32),
-    "is_guess": pl.Boolean,
-    "numbered": pl.Boolean,
+COMMUNICATORS: Final[Schema] = {
+    "key": str,
+    "label": str,
+    "kind": str,
+    "size": np.uint32,
+    "ranks": list,
+    "is_guess": np.bool_,
+    "numbered": np.bool_,
 }
-OPS: Final[dict[str, Any]] = {
-    "device": pl.UInt16,
-    "op": pl.String,
-    "count": pl.Int64,
-    "total_ps": pl.Int64,
-    "min_ps": pl.Int64,
-    "max_ps": pl.Int64,
+OPS: Final[Schema] = {
+    "device": np.uint16,
+    "op": str,
+    "count": np.int64,
+    "total_ps": np.int64,
+    "min_ps": np.int64,
+    "max_ps": np.int64,
 }
-HISTOGRAMS: Final[dict[str, Any]] = {"op": pl.String, "bucket": pl.Int16, "count": pl.Int64}
+
+
+def columns_of(schema: Schema, values: Mapping[str, Any] | None = None) -> Columns:
+    """Return the columns of a table in the types of its schema; without values an empty table."""
+    return {
+        name: np.fromiter((values or {}).get(name, ()), dtype=object)
+        if kind in (str, list)
+        else np.asarray((values or {}).get(name, ()), dtype=kind)
+        for name, kind in schema.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,32 +108,10 @@ class Summary:
             ops, the waiting.
         communicators: What ``meetings.communicator`` are (``COMMUNICATORS``).
         ops: Totals by device and op (``OPS``).
-        histograms: Durations of the ops that take most time (``HISTOGRAMS``).
     """
 
     who: Who
-    steps: pl.DataFrame
-    meetings: pl.DataFrame
-    communicators: pl.DataFrame
-    ops: pl.DataFrame
-    histograms: pl.DataFrame
-
-
-def merged_ops(summaries: list[Summary]) -> pl.DataFrame:
-    """Totals by op over all devices of several recordings: exact, whatever their order."""
-    whole = pl.concat([one.ops for one in summaries])
-    return (
-        whole.group_by("op")
-        .agg(
-            pl.col("count").sum(),
-            pl.col("total_ps").sum(),
-            pl.col("min_ps").min(),
-            pl.col("max_ps").max(),
-        )
-        .sort("op")
-    )
-
-
-def merged_histograms(summaries: list[Summary]) -> pl.DataFrame:
-    """Durations by op over several recordings: exact, whatever their order."""
-    return histogram.merged([one.histograms for one in summaries], ["op"])
+    steps: Columns
+    meetings: Columns
+    communicators: Columns
+    ops: Columns

@@ -23,8 +23,9 @@ from stepscope.pod.meetings import Meetings, join, units_of
 from stepscope.pod.places import axes_of, stages_of
 from stepscope.pod.typical import typical_of
 from stepscope.pod.waves import waves_of
-from stepscope.summary.summary import COMMUNICATORS, MEETINGS, Summary
+from stepscope.summary.summary import COMMUNICATORS, MEETINGS, Columns, Summary, columns_of
 from tests.profiles.loops import Collective, Kernel, Loop, record
+from tests.profiles.summaries import frame, table
 
 SMALL = Layout(2, 4, 2, devices=2, layers=2, batches=3, steps=6)
 IDS = [str(layout.shape) for layout in LAYOUTS]
@@ -108,8 +109,8 @@ def test_recordings_that_meet_nobody_are_a_component_of_their_own() -> None:
     apart = Layout(1, 2, 2, devices=2, layers=2, batches=2, steps=4)
     many = pod_of(apart)
     for place, one in enumerate(many):
-        keys = one.communicators.with_columns(one.communicators["key"] + f"/{place}")
-        many[place] = replace(one, communicators=keys)
+        keys = one.communicators["key"] + f"/{place}"
+        many[place] = replace(one, communicators={**one.communicators, "key": keys})
     who = [one.who for one in many]
     clocks = clocks_of(join(gathered(many)), units_of(who), who)
     assert clocks.component.tolist() == [0, 1]
@@ -185,9 +186,11 @@ def test_a_host_that_pauses_is_named_where_its_pauses_change_the_order_of_collec
 
 def jittered(one: Summary, random: np.random.Generator) -> Summary:
     """Collectives begin up to 2 µs later: those that overlap come in any order."""
-    later = random.integers(0, 2_000_000, one.meetings.height)
-    moved = one.meetings.with_columns(pl.col("start_ps") + later, pl.col("duration_ps") - later)
-    return replace(one, meetings=moved.sort("device", "start_ps"))
+    met = dict(one.meetings)
+    later = random.integers(0, 2_000_000, len(met["step"]))
+    met["start_ps"], met["duration_ps"] = met["start_ps"] + later, met["duration_ps"] - later
+    order = np.lexsort((met["start_ps"], met["device"]))
+    return replace(one, meetings={name: column[order] for name, column in met.items()})
 
 
 @pytest.mark.slow
@@ -235,14 +238,19 @@ def test_missing_hosts_are_said_and_the_others_still_analysed() -> None:
     assert "node1" in said
 
 
+def later(rows: Columns) -> Columns:
+    """Rows of the steps after the first."""
+    return {name: column[rows["step"] > 0] for name, column in rows.items()}
+
+
 def test_a_step_that_some_did_not_record_is_left_out_and_said() -> None:
     many = pod_of(LAYOUTS[0])
     for place in range(4):  # a quarter of the hosts began one step later
         one = many[place]
         many[place] = replace(
             one,
-            steps=one.steps.filter(one.steps["step"] > 0),
-            meetings=one.meetings.filter(one.meetings["step"] > 0),
+            steps=later(one.steps),
+            meetings=later(one.meetings),
         )
     pod = analyse(many)
     assert pod.counted_steps == LAYOUTS[0].steps - 1
@@ -256,7 +264,7 @@ def test_costs_sum_to_the_recorded_step() -> None:
 
 def test_recordings_without_shared_collectives_have_nothing_to_show() -> None:
     one = pod_of(SMALL)[0]
-    alone = replace(one, meetings=one.meetings.clear())
+    alone = replace(one, meetings=columns_of(MEETINGS))
     with pytest.raises(NothingToShow, match="share a collective"):
         analyse([alone])
     with pytest.raises(NothingToShow):
@@ -265,24 +273,24 @@ def test_recordings_without_shared_collectives_have_nothing_to_show() -> None:
 
 def met_by_all(one: Summary) -> Summary:
     """The host's devices end each step with a short all-reduce of the whole job."""
-    last = one.meetings.group_by("device", "step").agg(
+    meetings = frame(one.meetings)
+    last = meetings.group_by("device", "step").agg(
         (pl.col("start_ps") + pl.col("duration_ps")).max().alias("start_ps")
     )
     added = last.with_columns(
-        communicator=pl.lit(one.communicators.height),
+        communicator=pl.lit(len(one.communicators["key"])),
         number=pl.col("step"),
         duration_ps=pl.lit(20_000_000),
         exposed_ps=pl.lit(20_000_000),
     )
     said = {"key": "world", "label": "", "kind": "all_reduce", "size": one.who.world_size}
-    world = pl.DataFrame(
-        [{**said, "ranks": [], "is_guess": False, "numbered": True}], schema=COMMUNICATORS
-    )
-    every = pl.concat([one.meetings, added.select(list(MEETINGS)).cast(MEETINGS)])  # type: ignore[arg-type]
+    world = {**said, "ranks": [], "is_guess": False, "numbered": True}
+    every = pl.concat([meetings, added.select(list(MEETINGS))], how="vertical_relaxed")
+    communicators = [*frame(one.communicators).to_dicts(), world]
     return replace(
         one,
-        meetings=every.sort("device", "start_ps"),
-        communicators=pl.concat([one.communicators, world]),
+        meetings=table(MEETINGS, every.sort("device", "start_ps")),
+        communicators=table(COMMUNICATORS, pl.DataFrame(communicators)),
     )
 
 

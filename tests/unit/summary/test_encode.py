@@ -8,14 +8,15 @@ import zipfile
 from dataclasses import replace
 from random import Random
 
-import polars as pl
+import numpy as np
 import pytest
 
 from stepscope.errors import StepscopeError
 from stepscope.summary.build import summarise
 from stepscope.summary.encode import MOST_BYTES, decode, encode
-from stepscope.summary.summary import MEETINGS, Summary, merged_histograms, merged_ops
+from stepscope.summary.summary import MEETINGS, Summary, columns_of
 from stepscope.tables.core.profile import Host
+from tests.profiles.summaries import frame
 from tests.unit.summary.traces import host_of, trace
 
 
@@ -32,8 +33,10 @@ def test_what_is_read_is_what_was_written() -> None:
     again = decode(encode(one))
     assert again is not None
     assert again.who == one.who
-    for name in ("steps", "meetings", "communicators", "ops", "histograms"):
-        assert getattr(again, name).equals(getattr(one, name)), name
+    for name in ("steps", "meetings", "communicators", "ops"):
+        read, written = getattr(again, name), getattr(one, name)
+        assert frame(read).equals(frame(written)), name
+        assert [each.dtype for each in read.values()] == [each.dtype for each in written.values()]
 
 
 def test_a_recording_has_the_same_bytes_every_time() -> None:
@@ -45,7 +48,8 @@ def test_collectives_of_late_steps_are_left_out_of_a_large_summary_and_said() ->
     random, one = Random(3), summary()
     rows = 200_000
     noise = [random.getrandbits(40) for _ in range(rows)]
-    meetings = pl.DataFrame(
+    meetings = columns_of(
+        MEETINGS,
         {
             "device": [0] * rows,
             "communicator": [0] * rows,
@@ -55,16 +59,15 @@ def test_collectives_of_late_steps_are_left_out_of_a_large_summary_and_said() ->
             "duration_ps": noise[::-1],
             "exposed_ps": noise,
         },
-        schema=MEETINGS,
     )
     data = encode(replace(one, meetings=meetings))
     kept = decode(data)
     assert kept is not None
     assert MOST_BYTES // 3 < len(data) <= MOST_BYTES
     last = kept.meetings["step"].max()
-    assert kept.meetings.equals(meetings.filter(pl.col("step") <= last))
+    assert frame(kept.meetings).equals(frame(meetings).filter(frame(meetings)["step"] <= last))
     (note,) = kept.who.notes
-    assert note.startswith(f"Collectives of {kept.meetings['step'].n_unique()} steps are kept")
+    assert note.startswith(f"Collectives of {len(np.unique(kept.meetings['step']))} steps are kept")
 
 
 def test_another_version_is_no_summary_of_ours_but_no_error() -> None:
@@ -126,14 +129,6 @@ def test_devices_and_communicators_that_are_not_described_are_refused() -> None:
     one = summary()
     for name, column in (("meetings", "device"), ("meetings", "communicator"), ("ops", "device")):
         table = getattr(one, name)
-        wrong = table.with_columns(pl.lit(60_000).cast(table.schema[column]).alias(column))
+        wrong = {**table, column: np.full_like(table[column], 60_000)}
         with pytest.raises(StepscopeError, match="not a summary"):
             decode(encode(replace(one, **{name: wrong})))
-
-
-def test_totals_of_many_are_those_of_their_sum_in_any_order() -> None:
-    many = [summary(rank) for rank in range(3)]
-    assert merged_ops(many).equals(merged_ops(many[::-1]))
-    assert merged_histograms(many).equals(merged_histograms(many[::-1]))
-    one = merged_ops(many).filter(pl.col("op") == "gemm")
-    assert one["count"].item() == 3 * summary().ops.filter(pl.col("op") == "gemm")["count"].item()

@@ -16,6 +16,7 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.steps.attribution import PARTS
 from tests.profiles.dcn import Collective, slices
 from tests.profiles.model import line, space
+from tests.profiles.summaries import frame
 from tests.unit.summary.traces import host_of
 
 US = 10**6
@@ -71,7 +72,7 @@ def joined(*many: Summary) -> Meetings:
 
 
 def test_a_message_is_of_a_pair_and_a_direction() -> None:
-    keys = [stage(rank).communicators["key"].to_list() for rank in range(3)]
+    keys = [stage(rank).communicators["key"].tolist() for rank in range(3)]
     assert keys == [
         ["3/send_recv/0>1"],
         ["3/send_recv/0>1", "3/send_recv/1>2"],
@@ -113,20 +114,20 @@ def slice_of(name: str, received_at_us: int) -> Summary:
 
 def test_waiting_for_a_slice_is_neither_input_nor_work() -> None:
     found = slice_of("h0", 80)
-    first = found.steps.row(0, named=True)
+    first = frame(found.steps).row(0, named=True)
     assert first["collectives_ps"] // US == 30
     assert first["input_ps"] == 0
     assert sum(value for name, value in first.items() if name in PART_COLUMNS) // US == 100
-    assert [op.partition(" =")[0] for op in found.ops["op"].to_list()] == ["%multiply.9"]
+    assert [op.partition(" =")[0] for op in found.ops["op"].tolist()] == ["%multiply.9"]
 
 
 def test_slices_that_exchange_are_a_collective() -> None:
     found = slice_of("h0", 80)
-    (one,) = found.communicators.to_dicts()
+    (one,) = frame(found.communicators).to_dicts()
     assert one["kind"] == "all_reduce"
     assert one["label"] == "all-reduce.1"
     assert one["is_guess"]
-    (row,) = found.meetings.to_dicts()
+    (row,) = frame(found.meetings).to_dicts()
     assert (row["duration_ps"] // US, row["exposed_ps"] // US) == (70, 30)
 
 

@@ -119,10 +119,10 @@ def tpu_of_four(rank: int, late: float, wait: float) -> Host:
 def test_a_program_says_which_done_is_of_which_start() -> None:
     summary = summarise(tpu_of_four(0, late=0.0, wait=LATE_US))
     found = summary.meetings
-    assert found["number"].to_list() == [0, 1] * STEPS
-    assert (found["duration_ps"] // US).to_list() == [551, 251] * STEPS
-    assert (found["exposed_ps"] // US).to_list() == [350, 50] * STEPS
-    assert summary.communicators["ranks"].to_list() == [[0, 1, 2, 3]]
+    assert found["number"].tolist() == [0, 1] * STEPS
+    assert (found["duration_ps"] // US).tolist() == [551, 251] * STEPS
+    assert (found["exposed_ps"] // US).tolist() == [350, 50] * STEPS
+    assert summary.communicators["ranks"].tolist() == [[0, 1, 2, 3]]
     assert not summary.communicators["is_guess"].any()
 
 
