@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import accumulate
-from typing import Annotated, Any, Literal
+from operator import itemgetter
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words, time_words
@@ -25,6 +26,8 @@ from stepscope.tables.device.kernels import (
     spread_of,
 )
 from stepscope.tables.steps.time_base import mean_steps, summed_hosts
+
+T = TypeVar("T", Kernel, KernelLaunch)
 
 # Slices of the pie beside "all others".
 _SLICES = 10
@@ -216,21 +219,29 @@ class _Traits:
     tensor_core: bool
     eligible: bool
     bits_16: bool
+    bits_known: bool
+
+
+class _Ran(NamedTuple):
+    """A kernel's events on one device, and what the kernel is."""
+
+    row: DeviceKernel
+    traits: _Traits
 
 
 def kernel_stats(profile: Profile, options: Options = Options()) -> KernelStats:
     """Times of the GPU kernels of all hosts and devices together."""
-    rows = list(session_kernels(profile))
-    traits = {kernel: _traits(kernel) for kernel in {row.kernel for row in rows}}
+    rows = session_kernels(profile)
+    ran = [_Ran(row, _traits(row.kernel)) for row in rows]
     total_ps = sum(row.times.total_ps for row in rows)
-    by_class = _class_totals(rows, traits, total_ps)
+    by_class = _class_totals(ran, total_ps)
     return KernelStats(
         headline=_headline(by_class, total_ps),
-        kernels=_kernel_table(rows, traits, options, total_ps),
+        kernels=_kernel_table(ran, options, total_ps),
         longest=_longest(rows, total_ps),
         by_class=by_class,
         by_device=_device_totals(rows),
-        totals=_totals(rows, traits, total_ps),
+        totals=_totals(ran, total_ps),
     )
 
 
@@ -249,33 +260,28 @@ def _traits(kernel: Kernel) -> _Traits:
         tensor_core=tensor_core,
         eligible=tensor_core or is_tensor_core_eligible(kernel.op_name),
         bits_16=kernel.bits_16,
+        bits_known=kernel.bits_known,
     )
 
 
-_GROUPS: dict[str, Callable[[Kernel, _Traits], object]] = {
-    "kernel": lambda kernel, _traits: kernel,
-    "op": lambda kernel, _traits: kernel.op_name,
-    "class": lambda _kernel, traits: traits.kernel_class,
-    "name": lambda kernel, _traits: kernel.name,
+_GROUPS: dict[str, Callable[[_Ran], object]] = {
+    "kernel": lambda one: one.row.kernel,
+    "op": lambda one: one.row.kernel.op_name,
+    "class": lambda one: one.traits.kernel_class,
+    "name": lambda one: one.row.kernel.name,
 }
 
 
-def _kernel_table(
-    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], options: Options, total_ps: float
-) -> Table[KernelRow]:
+def _kernel_table(ran: list[_Ran], options: Options, total_ps: float) -> Table[KernelRow]:
     key = _GROUPS[options.group_by]
-    groups: dict[object, list[DeviceKernel]] = {}
-    for row in rows:
-        groups.setdefault(key(row.kernel, traits[row.kernel]), []).append(row)
-    several_hosts = len({row.host for row in rows}) > 1
-    found = [_row(members, traits, several_hosts) for members in groups.values()]
+    groups: dict[object, list[_Ran]] = {}
+    for one in ran:
+        groups.setdefault(key(one), []).append(one)
+    several_hosts = len({one.row.host for one in ran}) > 1
+    found = [_row(members, several_hosts) for members in groups.values()]
     # Ties by name and launch, so that equal profiles give equal tables.
-    found.sort(
-        key=lambda row: (
-            -row["total_duration_us"],
-            *(str(row[name]) for name in ("name", "grid_dim", "block_dim", "op_name")),
-        )
-    )
+    found.sort(key=itemgetter("name", "grid_dim", "block_dim", "op_name"))
+    found.sort(key=itemgetter("total_duration_us"), reverse=True)
     shares = [row["total_duration_us"] / us(total_ps) if total_ps else 0.0 for row in found]
     numbered = enumerate(zip(found, shares, accumulate(shares), strict=True), start=1)
     for rank, (values, share, running) in numbered:
@@ -283,22 +289,21 @@ def _kernel_table(
     return Table(KernelRow, {name: [row[name] for row in found] for name in columns_of(KernelRow)})
 
 
-def _row(
-    members: list[DeviceKernel], traits: dict[Kernel, _Traits], several_hosts: bool
-) -> dict[str, Any]:
+def _row(ran: list[_Ran], several_hosts: bool) -> dict[str, Any]:
     """One row: values all members share, None (or "") where they differ; times added up."""
-    kernels = list(dict.fromkeys(member.kernel for member in members))
+    members = [one.row for one in ran]
+    kernels = [one.kernel for one in members]
     times, spread = _sum(members), spread_of(members)
-    launch = _shared_launch([kernel.launch for kernel in kernels])
-    what = [traits[kernel] for kernel in kernels]
+    kernel, launch = _common(kernels), _common([one.launch for one in kernels])
+    traits = _common_traits([one.traits for one in ran])
     places = dict.fromkeys(
         f"{member.host}/{member.device}" if several_hosts else member.device for member in members
     )
     return {
-        "name": _shared([kernel.name for kernel in kernels]) or _several(kernels),
-        "kernel_class": _shared([one.kernel_class for one in what]) or "",
-        "op_name": _shared([kernel.op_name for kernel in kernels]) or "",
-        "op_type": _shared([kernel.op_type for kernel in kernels]) or "",
+        "name": kernel.name or _several(kernels),
+        "kernel_class": traits.kernel_class,
+        "op_name": kernel.op_name or "",
+        "op_type": kernel.op_type or "",
         "registers_per_thread": launch.registers,
         "shmem_bytes": launch.shared_bytes,
         "static_shmem_bytes": launch.static_shared_bytes,
@@ -306,10 +311,10 @@ def _row(
         "block_dim": str(launch.block or ""),
         "grid_dim": str(launch.grid or ""),
         "occupancy_frac": launch.occupancy_frac,
-        "is_op_tensor_core_eligible": any(one.eligible for one in what),
-        "is_kernel_using_tensor_core": any(one.tensor_core for one in what),
-        "is_16_bit": all(one.bits_16 for one in what),
-        "is_precision_known": all(one.bits_known for one in kernels),
+        "is_op_tensor_core_eligible": traits.eligible,
+        "is_kernel_using_tensor_core": traits.tensor_core,
+        "is_16_bit": traits.bits_16,
+        "is_precision_known": traits.bits_known,
         "occurrences": times.occurrences,
         "total_duration_us": us(times.total_ps),
         "avg_duration_us": us(times.total_ps) / times.occurrences,
@@ -321,15 +326,25 @@ def _row(
     }
 
 
-def _shared_launch(launches: list[KernelLaunch]) -> KernelLaunch:
-    """The launch of several kernels, None where theirs differ."""
-    if len(launches) == 1:
-        return launches[0]
-    return KernelLaunch(
-        **{
-            f.name: _shared([getattr(one, f.name) for one in launches])
-            for f in fields(KernelLaunch)
-        }
+def _common(records: list[T]) -> T:
+    """A record of what all of these share, None where they differ."""
+    first = records[0]
+    if len(records) == 1:
+        return first
+    names = [f.name for f in fields(first)]
+    return type(first)(**{name: _shared([getattr(one, name) for one in records]) for name in names})
+
+
+def _common_traits(traits: list[_Traits]) -> _Traits:
+    """The traits of several kernels together."""
+    if len(traits) == 1:
+        return traits[0]
+    return _Traits(
+        kernel_class=_shared([one.kernel_class for one in traits]) or "",
+        tensor_core=any(one.tensor_core for one in traits),
+        eligible=any(one.eligible for one in traits),
+        bits_16=all(one.bits_16 for one in traits),
+        bits_known=all(one.bits_known for one in traits),
     )
 
 
@@ -342,14 +357,14 @@ def _several(kernels: list[Kernel]) -> str:
     return f"{len({kernel.name for kernel in kernels})} kernels"
 
 
-def _sum(rows: list[DeviceKernel]) -> Times:
+def _sum(rows: Sequence[DeviceKernel]) -> Times:
     total = rows[0].times
     for row in rows[1:]:
         total = total + row.times
     return total
 
 
-def _longest(rows: list[DeviceKernel], total_ps: float) -> Table[KernelSliceRow]:
+def _longest(rows: Sequence[DeviceKernel], total_ps: float) -> Table[KernelSliceRow]:
     by_name: dict[str, float] = {}
     for row in rows:
         by_name[row.kernel.name] = by_name.get(row.kernel.name, 0) + row.times.total_ps
@@ -373,16 +388,14 @@ def _longest(rows: list[DeviceKernel], total_ps: float) -> Table[KernelSliceRow]
     )
 
 
-def _class_totals(
-    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], total_ps: float
-) -> Table[KernelClassRow]:
-    groups: dict[str, list[DeviceKernel]] = {}
-    for row in rows:
-        groups.setdefault(traits[row.kernel].kernel_class, []).append(row)
-    sums = {name: _sum(members) for name, members in groups.items()}
+def _class_totals(ran: list[_Ran], total_ps: float) -> Table[KernelClassRow]:
+    groups: dict[str, list[_Ran]] = {}
+    for one in ran:
+        groups.setdefault(one.traits.kernel_class, []).append(one)
+    sums = {name: _sum([one.row for one in members]) for name, members in groups.items()}
     order = sorted(groups, key=lambda name: (-sums[name].total_ps, name))
     matrix = {
-        name: sum(row.times.total_ps for row in groups[name] if traits[row.kernel].tensor_core)
+        name: sum(one.row.times.total_ps for one in groups[name] if one.traits.tensor_core)
         for name in order
     }
     totals = [sums[name].total_ps for name in order]
@@ -390,7 +403,7 @@ def _class_totals(
         KernelClassRow,
         {
             "kernel_class": order,
-            "kernels": [len({row.kernel.name for row in groups[name]}) for name in order],
+            "kernels": [len({one.row.kernel.name for one in groups[name]}) for name in order],
             "occurrences": [sums[name].occurrences for name in order],
             "total_duration_us": [us(value) for value in totals],
             "share_frac": [value / total_ps if total_ps else 0.0 for value in totals],
@@ -402,7 +415,7 @@ def _class_totals(
     )
 
 
-def _device_totals(rows: list[DeviceKernel]) -> Table[KernelDeviceRow]:
+def _device_totals(rows: Sequence[DeviceKernel]) -> Table[KernelDeviceRow]:
     groups: dict[tuple[str, str], list[DeviceKernel]] = {}
     for row in rows:
         groups.setdefault((row.host, row.device), []).append(row)
@@ -419,11 +432,9 @@ def _device_totals(rows: list[DeviceKernel]) -> Table[KernelDeviceRow]:
     )
 
 
-def _totals(
-    rows: list[DeviceKernel], traits: dict[Kernel, _Traits], total_ps: float
-) -> KernelTotals:
+def _totals(ran: list[_Ran], total_ps: float) -> KernelTotals:
     def time_of(wanted: Callable[[_Traits], bool]) -> float:
-        return sum(row.times.total_ps for row in rows if wanted(traits[row.kernel]))
+        return sum(one.row.times.total_ps for one in ran if wanted(one.traits))
 
     def share(part: float) -> float | None:
         return part / total_ps if total_ps else None
@@ -432,8 +443,8 @@ def _totals(
         lambda one: one.kernel_class in ("gemm", "convolution") and not one.tensor_core
     )
     return KernelTotals(
-        distinct_kernels=len({row.kernel.name for row in rows}),
-        occurrences=sum(row.times.occurrences for row in rows),
+        distinct_kernels=len({one.row.kernel.name for one in ran}),
+        occurrences=sum(one.row.times.occurrences for one in ran),
         total_duration_us=us(total_ps),
         tensor_core_frac=share(time_of(lambda one: one.tensor_core)),
         tensor_core_eligible_frac=share(time_of(lambda one: one.eligible)),

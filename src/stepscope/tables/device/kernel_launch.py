@@ -87,6 +87,7 @@ def parse_kernel_details(text: str) -> KernelLaunch:
     )
 
 
+@lru_cache(maxsize=10_000)  # launches of a program share few numbers
 def _integer(word: str | None) -> int | None:
     return whole_number(word) if word is not None else None
 
