@@ -21,6 +21,8 @@ from stepscope.schema.numbers import whole_number
 _WORD = re.compile(r"(?<!\w)(\w+):([^\s;]+)")
 # No GPU gives a thread more: NVIDIA 255, AMD 512 vector and 106 scalar registers.
 _MOST_REGISTERS = 1024
+# No GPU launches more blocks than 2**31 - 1 in one dimension.
+_MOST_DIGITS = 32
 
 
 class Dim(NamedTuple):
@@ -98,10 +100,12 @@ def _dim(word: str | None) -> Dim | None:
 
 @lru_cache(maxsize=10_000)  # launches of a program share few sizes
 def _dims(word: str) -> Dim | None:
-    known = [number for part in word.split(",") if (number := whole_number(part)) is not None]
-    if len(known) != word.count(",") + 1 or len(known) > 3 or 0 in known:
+    parts = word.split(",")
+    is_digits = word.isascii() and word.replace(",", "").isdecimal()
+    if not is_digits or len(parts) > 3 or "" in parts or len(word) > _MOST_DIGITS:
         return None
-    return Dim(*[*known, 1, 1][:3])
+    known = [int(part) for part in parts]
+    return None if 0 in known else Dim(*known, *(1,) * (3 - len(known)))
 
 
 def _occupancy(word: str | None) -> float | None:

@@ -116,7 +116,8 @@ _ELIGIBLE_ENDS = (
     "dot_general",
     "conv_general_dilated",
 )
-_ELIGIBLE_PARTS = ("BatchMatMul", "CudnnRNNV", "CudnnRNNForward", "CudnnRNNBackprop")
+_ELIGIBLE_PART = re.compile("BatchMatMul|CudnnRNN(?:V|Forward|Backprop)")
+_ORDINAL = re.compile(r"_\d+$")
 
 
 @lru_cache(maxsize=100_000)
@@ -126,6 +127,5 @@ def is_tensor_core_eligible(op_name: str) -> bool:
     The incumbent's list, plus what it misses (reference §12.5): a top-level "MatMul" and JAX's
     ``dot_general`` and ``conv_general_dilated``.
     """
-    leaf = op_name.rpartition("/")[2]
-    leaf = re.sub(r"_\d+$", "", leaf)
-    return leaf.endswith(_ELIGIBLE_ENDS) or any(part in leaf for part in _ELIGIBLE_PARTS)
+    leaf = _ORDINAL.sub("", op_name.rpartition("/")[2])
+    return leaf.endswith(_ELIGIBLE_ENDS) or _ELIGIBLE_PART.search(leaf) is not None

@@ -138,8 +138,10 @@ def host_kernels(host: Host, spans: TimeSpans | None = None) -> tuple[DeviceKern
     )
     first, times, durations = _aggregate(packed(keys), found.duration_ps[chosen])
     rows = []
-    for place, total, runs in zip(first.tolist(), times, durations, strict=True):
-        metadata, detail, op, device, work, known = (int(key[place]) for key in keys)
+    columns = (key[first].tolist() for key in keys)
+    for metadata, detail, op, device, work, known, total, runs in zip(
+        *columns, times, durations, strict=True
+    ):
         name = host.space.event_metadata.name[metadata]
         launch = launches[detail] if detail >= 0 else UNKNOWN_LAUNCH
         op_name, op_type = _op_of(found.ops[op], name)

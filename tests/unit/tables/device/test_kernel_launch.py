@@ -45,7 +45,17 @@ def test_uninitialised_function_records_are_not_believed() -> None:
     assert (launch.grid, launch.block) == (Dim(9, 1, 1), Dim(256, 1, 1))
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "regs: grid:a,b block:1,2,3,4 occ_pct:x", "::"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nonsense",
+        "regs: grid:a,b block:1,2,3,4 occ_pct:x",
+        "::",
+        "grid:-1,2 block:1,,2",
+        "grid:0 block:" + "9" * 5000,
+    ],
+)
 def test_nonsense_is_nothing_known(text: str) -> None:
     assert parse_kernel_details(text) == UNKNOWN_LAUNCH
 
