@@ -171,11 +171,11 @@ replace replayed replica replicate replicated replication repr req requantizatio
 requested requires reraise rescale reserve reserved reservoir reset reshape resize resnet resolve
 resource resources resp rest restore restrict result results resume retain retains retrieve return
 retval reuse rev reverse rewrite rewriter rfft rfftfreq rfftn rfftnd rfind rgb rhs right rindex
-ring rint rjust rm rms rmsprop rn rng rnn rnnv ro roc rocblas rocclr rocdecode rocjpeg rocpd
-rocprim rocprof rocprofiler rocprofv rocrand roctracer roctx roll room root roots rope rot rotary
-rotate round rounds routing row rows rowwise rowwisemoments rpartition rr rrelu rs rsf rshift
-rsplit rsqrt rss rstrip rsub rt rule run runs runtime rwlock safe same sample sampled sampler
-samples sampling saturate saturation save saved saving say says sc scalar scalars scale scaled
+ring rint rjust rm rms rmsprop rn rng rnn ro roc rocblas rocclr rocdecode rocjpeg rocpd rocprim
+rocprof rocprofiler rocprofv rocrand roctracer roctx roll room root roots rope rot rotary rotate
+round rounds routing row rows rowwise rowwisemoments rpartition rr rrelu rs rsf rshift rsplit
+rsqrt rss rstrip rsub rt rule run runs runtime rwlock safe same sample sampled sampler samples
+sampling saturate saturation save saved saving say says sc scalar scalars scale scaled
 scalepackedtensor scales scan scankernel scanner scatter sched schedule schedules schema schur
 scimath scipy scope scores scr scramble scratch script scripting scs sct sctc sctd scudnn sdca
 sdcz sdk sdp sdpa search searchsorted second seconds section seed seen segment segmented segments
