@@ -7,6 +7,7 @@ import json
 import zipfile
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,6 +130,6 @@ def test_devices_and_communicators_that_are_not_described_are_refused() -> None:
     one = summary()
     for name, column in (("meetings", "device"), ("meetings", "communicator"), ("ops", "device")):
         table = getattr(one, name)
-        wrong = {**table, column: np.full_like(table[column], 60_000)}
+        wrong: dict[str, Any] = {name: {**table, column: np.full_like(table[column], 60_000)}}
         with pytest.raises(StepscopeError, match="not a summary"):
-            decode(encode(replace(one, **{name: wrong})))
+            decode(encode(replace(one, **wrong)))
