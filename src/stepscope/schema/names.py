@@ -175,6 +175,7 @@ INPUT_STAGE_CATEGORY: Final = "_ipl_stage_cat"
 SETTING: Final = "setting_"
 PARAMETERS: Final = "parameters"
 KERAS_POLICY: Final = "keras_dtype_policy"
+TORCH_THREADS: Final = "torch_threads"
 # Of the same plane: which lines of the program made the ops of TensorFlow's graphs.
 GRAPH_LINES: Final = "graph_lines"
 PROFILE_START: Final = "profile_start_time"

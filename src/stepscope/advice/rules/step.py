@@ -165,10 +165,12 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
     is_call = bool(call) and part.number("first_frac") >= HALF_FRAC
     if not is_call and (known := _known_call(part)):
         call, is_call = known, True
+    settings = {} if overview is None else overview.environment.settings
     run_us = 1000 * part.time_ms / part.runs if part.runs >= DOZENS else inf
     is_torch_op = framework == "pytorch" and part.kind == "op" and not part.on_device
     facts: Facts = {
         "kind": part.kind,
+        "threads": settings.get(names.TORCH_THREADS) if is_torch_op else None,
         "short_run_us": run_us if is_torch_op and run_us < SHORT_HOST_OP_US else None,
         "name": part.name,
         "function": part.function,
@@ -240,9 +242,9 @@ def _known_call(part: AccountPart) -> str:
 
     The rest of a function's own Python makes the arguments of such a call.
     """
-    if part.kind not in ("python", "framework"):
+    if part.kind not in (*_CODE, "framework"):
         return ""
-    large = _made_of(part, LARGE_FRAC if part.kind == "python" else HALF_FRAC)
+    large = _made_of(part, LARGE_FRAC if part.kind in _CODE else HALF_FRAC)
     return next((name for name in large if family_of("", name) is not None), "")
 
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from stepscope.capture.runtime.instances import instances
+from stepscope.kernels.cores import cores
 from stepscope.schema import names
 
 _STATM: Final = Path("/proc/self/statm")
@@ -232,9 +233,19 @@ def _torch_settings(loaded: _Modules) -> Iterator[tuple[str, str]]:
         yield "torch_anomaly_mode", "on"
     if torch.are_deterministic_algorithms_enabled():
         yield "torch_deterministic_algorithms", "on"
+    own, threads = _own_cores(), torch.get_num_threads()
+    # PyTorch begins with a thread for each physical core, which affinity does not count.
+    if 2 * threads < own or threads == 1 < own:
+        yield names.TORCH_THREADS, f"{threads} of {own}"
     kind = _parameter_type(torch.nn.Parameter)
     if kind and kind != "float32":
         yield names.PARAMETERS, kind
+
+
+def _own_cores() -> int:
+    """Cores of this process: several of a launcher share those of a machine."""
+    here = min(cores(), _cores(_read(_CPUINFO)) or cores())
+    return here // max(int(os.environ.get("LOCAL_WORLD_SIZE") or 1), 1)
 
 
 def _parameter_type(parameter: type) -> str:

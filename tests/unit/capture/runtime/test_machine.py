@@ -72,8 +72,9 @@ class Parameter(Tensor):
     pass
 
 
-def torch(*, anomaly: bool = False, deterministic: bool = False) -> Any:
+def torch(*, anomaly: bool = False, deterministic: bool = False, threads: int = 64) -> Any:
     return SimpleNamespace(
+        get_num_threads=lambda: threads,
         is_anomaly_enabled=lambda: anomaly,
         are_deterministic_algorithms_enabled=lambda: deterministic,
         nn=SimpleNamespace(Parameter=Parameter),
@@ -94,6 +95,23 @@ def test_switches_that_are_on_are_noted() -> None:
         "setting_jax_enable_x64": "on",
         "setting_jax_debug_nans": "on",
     }
+
+
+@pytest.mark.parametrize(
+    ("cores", "processes", "noted"),
+    [(8, None, {"setting_torch_threads": "1 of 8"}), (8, "2", {"setting_torch_threads": "1 of 4"}),
+     (8, "8", {}), (1, None, {})],
+)  # fmt: skip
+def test_threads_are_noted_where_they_leave_half_of_the_cores_idle(
+    monkeypatch: pytest.MonkeyPatch, cores: int, processes: str | None, noted: dict[str, str]
+) -> None:
+    monkeypatch.setattr(machine, "cores", lambda: cores)
+    monkeypatch.setattr(machine, "_read", lambda _path: "")
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    if processes is not None:
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
+    loaded: Any = {"torch": torch(threads=1)}
+    assert settings_facts(loaded) == noted
 
 
 def test_the_type_that_most_parameters_have_is_noted_unless_it_is_the_usual_one() -> None:
