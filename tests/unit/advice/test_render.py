@@ -65,6 +65,14 @@ def test_info_promises_nothing_and_memory_frees_bytes() -> None:
     assert rendered(freed).saving_text == "frees 3.0 MiB"
 
 
+def test_texts_are_the_causes_filled_with_facts() -> None:
+    finding = rendered(MAP)
+    assert finding.title == "tf.data Map uses 1 of 2 cores"
+    assert finding.message == "The step waits 8 ms of 10 ms, mostly for Cast 90 %."
+    assert list(finding.code) == ["tensorflow"]
+    assert finding.actions[0] == finding.code["tensorflow"]
+
+
 @pytest.mark.parametrize("code", ["model = torch.compile(model)", ""])
 def test_one_change_is_printed_once_and_words_alone_are_none(code: str) -> None:
     fix: dict[str, Any] = {"actions": ("Vectorise it.",), "code": {"pytorch": code} if code else {}}
