@@ -677,8 +677,9 @@ def _memory(thing: _Thing) -> Answer:
         )
     buffer = thing.row("memory_viewer", "buffers", "instruction")
     if buffer is not None:
-        text = f"A buffer of {size_words(buffer.size_bytes)}, in use from instruction "
-        text += f"{buffer.first_step} to {buffer.last_step} of its program."
+        span = f"from instruction {buffer.first_step} to {buffer.last_step} of its program"
+        span = span if buffer.first_step >= 0 else "all along"
+        text = f"A buffer of {size_words(buffer.size_bytes)}, in use {span}."
         link = AnswerLink("Its buffer", "memory_viewer", "buffers", (buffer.instruction,))
         return Answer(question, text, (link,))
     if thing.session.available("memory_profile") is not None:
