@@ -57,4 +57,4 @@ MANY = ("op", "function", "layer")
 
 def part_words(kind: str, name: str) -> str:
     """A part as the subject of a sentence."""
-    return _WORDS.get(kind, "{name}").format(name=name)
+    return _WORDS.get(kind, "{name}").format(name=name).replace(" ()", "")

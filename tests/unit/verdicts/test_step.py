@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.tables.steps.attribution import PARTS
 from stepscope.tables.steps.bottleneck import BoundBy
+from stepscope.verdicts.sentences import part_words
 from stepscope.verdicts.step import StepVerdict, headline
 
 INPUT = StepVerdict(
@@ -116,3 +117,8 @@ def test_of_a_program_of_which_only_python_was_recorded_the_function_is_named() 
     # The mean of the steps holds what the recorder did in them.
     beside = replace(unknown, breakdown_ms={**unknown.breakdown_ms, "recorder": 2.0})
     assert headline(beside).endswith("takes 63% of each 20 ms step without the recorder.")
+
+
+def test_a_part_without_a_name_has_no_brackets() -> None:
+    assert part_words("framework", "") == "The framework's own work on the loop's thread"
+    assert part_words("input", "Batch") == "Waiting for input (Batch)"
