@@ -17,6 +17,8 @@ from typing import Any
 from stepscope.engine.outcome import Done, Failed, Outcome, describe_error
 from stepscope.kernels.cores import cores
 
+# A process has this long to end by itself.
+_END_SECONDS = 5.0
 _KILLED = "The process that read it was killed, twice; most likely there is too little memory."
 
 
@@ -113,13 +115,15 @@ class _Pool:
         self._renewed()
 
     def stop(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._executor.shutdown(wait=False, cancel_futures=True)
         # A process that was started while another's death broke the pool is asked for nothing and
-        # told nothing, and Python waits for it when it ends.
+        # told nothing: the executor would wait for its end for ever.
         for one in self.started.processes:
-            if one.is_alive():
+            if one.pid is not None:
+                one.join(_END_SECONDS)
                 one.terminate()
                 one.join()
+        self._executor.shutdown(wait=True)
 
 
 ENGINE = run_in_processes

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from stepscope.engine import ENGINES, Done, Failed, run
+from stepscope.engine import pool as pool_engine
 from stepscope.engine.pool import _Pool
 from stepscope.errors import UsageError
 
@@ -77,8 +78,11 @@ def test_a_pool_that_broke_takes_nothing_until_it_is_renewed(tmp_path: Path) -> 
         pool.stop()
 
 
-def test_a_process_that_the_executor_forgot_ends_with_the_pool() -> None:
+def test_a_process_that_the_executor_forgot_ends_with_the_pool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It is one that was started while the pool broke: Python would wait for it at the end."""
+    monkeypatch.setattr(pool_engine, "_END_SECONDS", 0.2)
     pool = _Pool(1)
     assert pool.submit(abs, -1)
     assert [future.result() for future in pool.finished()] == [1]
@@ -87,6 +91,15 @@ def test_a_process_that_the_executor_forgot_ends_with_the_pool() -> None:
     pool.stop()
     assert len(pool.started.processes) == 2
     assert not any(one.is_alive() for one in pool.started.processes)
+
+
+def test_a_process_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So is one that the executor knows, and would wait for."""
+    monkeypatch.setattr(pool_engine, "_END_SECONDS", 0.2)
+    pool = _Pool(1)
+    assert pool.submit(time.sleep, 600)
+    pool.stop()
+    assert [one.is_alive() for one in pool.started.processes] == [False]
 
 
 def test_what_runs_at_once_fits_the_budget_and_the_largest_goes_first(tmp_path: Path) -> None:
