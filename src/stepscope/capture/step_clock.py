@@ -48,6 +48,8 @@ _Key = tuple[str, object]
 
 # How long the next step is waited for, in steps, and at least.
 _WAIT_STEPS, _WAIT_SECONDS = 3.0, 0.1
+# After some steps a loop may validate: as long as it did before it is waited for, but not longer.
+_PAUSE_SECONDS: Final = 2.0
 # Reads may be many steps apart: they are waited for no longer than this.
 _READ_WAIT_SECONDS: Final = 0.5
 # The program waits no longer than this for a session to begin.
@@ -293,6 +295,8 @@ class StepClock:
         self.recorded_steps = 0
         self._read_ns: defaultdict[_Key, list[int]] = defaultdict(list)
         self._passed: Counter[_Key] = Counter()
+        self._passed_ns: dict[_Key, int] = {}
+        self._longest_ns: Counter[_Key] = Counter()
 
     def begin(self) -> None:
         """Count every step from now on, whether anything is recorded meanwhile or not."""
@@ -304,8 +308,12 @@ class StepClock:
         self.release()
         unfollow(self._pass)
 
-    def _pass(self, source: str, which: object, _begin_ns: int, _end_ns: int) -> None:
-        self._passed[source, which] += 1
+    def _pass(self, source: str, which: object, _begin_ns: int, end_ns: int) -> None:
+        key = source, which
+        self._passed[key] += 1
+        apart_ns = end_ns - self._passed_ns.get(key, end_ns)
+        self._longest_ns[key] = max(self._longest_ns[key], apart_ns)
+        self._passed_ns[key] = end_ns
 
     def unrecorded_steps(self) -> int:
         """The steps that ran, if the recording has no whole one; else 0."""
@@ -363,6 +371,8 @@ class StepClock:
             return None
         key, lengths_ns = loop
         seconds = _WAIT_SECONDS + _WAIT_STEPS * median(lengths_ns) / 1e9
+        longest = _WAIT_SECONDS + self._longest_ns[key] / 1e9
+        seconds = max(seconds, min(longest, _PAUSE_SECONDS))
         return key, min(seconds, _READ_WAIT_SECONDS) if key[0] == READ else seconds
 
     @property

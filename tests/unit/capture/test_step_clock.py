@@ -309,6 +309,27 @@ def test_where_no_loop_is_known_no_step_is_awaited(clock: Clock) -> None:
     assert not steps.is_awaiting
 
 
+@pytest.mark.parametrize(("pause_ms", "seconds"), [(0.0, 0.105), (900.0, 1.0), (9_000.0, 2.0)])
+def test_a_step_after_a_validation_is_awaited_as_long_as_one_took_before(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, pause_ms: float, seconds: float
+) -> None:
+    steps, start = StepClock(), time.monotonic()
+    steps.begin()
+    tracing.switch(step_clock.marker_emitter())
+    steps.listen(undisturbed=False)
+    for number in range(20):
+        with tracing.step(number):
+            clock.pass_ms(1.0)
+        clock.pass_ms(pause_ms * (number == 9))
+    monkeypatch.setattr(time, "monotonic", lambda: start)
+    assert not steps.is_at_step(holds=False, wake=int)
+    monkeypatch.setattr(time, "monotonic", lambda: start + 0.97 * seconds)
+    assert not steps.is_at_step(holds=False, wake=int)
+    monkeypatch.setattr(time, "monotonic", lambda: start + 1.03 * seconds)
+    assert steps.is_at_step(holds=False, wake=int)
+    steps.end()
+
+
 def test_a_loop_that_is_over_is_not_awaited_for_ever(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
