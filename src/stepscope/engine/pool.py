@@ -117,7 +117,7 @@ class _Pool:
     def stop(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
         # A process that was started while another's death broke the pool is asked for nothing and
-        # told nothing: the executor would wait for its end for ever.
+        # told nothing: the executor would never stop waiting for it.
         for one in self.started.processes:
             if one.pid is not None:
                 one.join(_END_SECONDS)
