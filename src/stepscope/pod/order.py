@@ -78,7 +78,7 @@ def _uneven(communicator: I64, step: I64, unit: I64) -> I64:
 
 
 def _stretches(values: I64) -> list[tuple[int, int]]:
-    """From where to where equal values lie together."""
+    """Return begin and end of each run of equal values."""
     begin = runs(values).tolist()
     return list(zip(begin, [*begin[1:], len(values)], strict=True))
 

@@ -220,9 +220,15 @@ def pausing(pause_us: float, *calls: str) -> Asked:
             "high",
             Place("main", "train.py", 1, call="keras.Model.predict"),
         ),
+        (
+            4_500.0,
+            ["$/usr/lib/python3.12/queue.py:154 Queue.get"],
+            "info",
+            Place("main", "train.py", 1, call="queue.Queue.get"),
+        ),
         (4_500.0, [], "high", None),
     ],
-    ids=["a function", "most of the loop", "a call", "nothing recorded"],
+    ids=["a function", "most of the loop", "a call", "a wait", "nothing recorded"],
 )
 def test_what_a_loop_does_between_its_steps_is_named_with_its_share(
     pause_us: float, calls: list[str], severity: str, place: Place | None

@@ -26,15 +26,8 @@ _FOR_OTHERS: Final = (
 _OF_SOCKETS: Final = ("recv", "recv_into", "accept")
 # Calls by which a server waits for its next request.
 _REQUESTS: Final = (
-    "get",
-    "accept",
-    "recv",
-    "recv_into",
-    "readinto",
-    "recv_bytes",
-    "poll",
-    "select",
-)
+    "get", "accept", "recv", "recv_into", "readinto", "recv_bytes", "poll", "select",
+)  # fmt: skip
 # Names by which frameworks call a model or a layer.
 _MODEL_CALLS: Final = ("forward", "call", "__call__")
 _OPS: Final = ("op", "function", "eager")
@@ -64,14 +57,14 @@ def waits_for_lock(part: AccountPart) -> bool:
 def waits_for_others(part: AccountPart) -> bool:
     """Return whether a function of the program mostly waits for another thread or process."""
     is_call = part.text("first_kind") == "library" and _is_mostly_its_call(part)
-    return is_call and _is_wait_for_others(part.text("first"))
+    return is_call and is_wait_for_others(part.text("first"))
 
 
 def _is_mostly_its_call(part: AccountPart) -> bool:
     return part.kind in ("python", "library") and part.number("first_frac") >= HALF_FRAC
 
 
-def _is_wait_for_others(call: str) -> bool:
+def is_wait_for_others(call: str) -> bool:
     """Return whether a public name is of a wait: ``queue.Queue.get`` is, ``myqueue.get`` is not."""
     *modules, last = call.split(".")
     if not modules:
@@ -99,8 +92,7 @@ def waited_for(part: AccountPart, account: StepAccount) -> RivalRow | None:
     if not waits_for_others(part):
         return None
     busiest = max(account.rivals.records(), key=lambda one: one.busy_frac, default=None)
-    half = HALF_FRAC
-    is_busy = busiest is not None and busiest.busy_frac >= half * part.step_frac
+    is_busy = busiest is not None and busiest.busy_frac >= HALF_FRAC * part.step_frac
     return busiest if is_busy else None
 
 

@@ -24,7 +24,7 @@ from stepscope.advice.evidence.steps import (
     long_steps,
     replayed_frac,
 )
-from stepscope.advice.evidence.threads import waited_for, waits_for_others
+from stepscope.advice.evidence.threads import is_wait_for_others, waited_for, waits_for_others
 from stepscope.advice.match import Case
 from stepscope.advice.render import brief_place, first_names, phrase, silent, unknown
 from stepscope.registry import LIKELY, Answer, severity_of
@@ -708,14 +708,22 @@ def between_steps(case: Case) -> Answer:
         return silent("no_pauses")
     if found.frac < PART_FRAC:
         return silent("short_pauses", share_frac=found.frac)
-    is_most = found.frac >= HALF_FRAC and case.sure >= LIKELY
+    # A service between two requests waits as well.
+    is_idle = is_wait_for_others(found.call)
+    is_most = found.frac >= HALF_FRAC and case.sure >= LIKELY and not is_idle
     if not found.function and not is_most:
         return unknown("unplaced_pauses", count=found.count)
     place = Place(found.function, found.file, found.line, found.caller, call=found.call)
     return case.match(
         "between-steps",
         cost_ms=found.ms,
-        severity="high" if is_most else "medium" if found.frac >= LARGE_FRAC else "low",
+        severity="info"
+        if is_idle
+        else "high"
+        if is_most
+        else "medium"
+        if found.frac >= LARGE_FRAC
+        else "low",
         place=place if found.function else None,
         evidence=(Ref("host_activity", "between"),),
         does=found.call or found.function or None,

@@ -233,13 +233,13 @@ def _torch_settings(loaded: _Modules) -> Iterator[tuple[str, str]]:
         yield "torch_anomaly_mode", "on"
     if torch.are_deterministic_algorithms_enabled():
         yield "torch_deterministic_algorithms", "on"
+    kind = _parameter_type(torch.nn.Parameter)
+    if kind and kind != "float32":
+        yield names.PARAMETERS, kind
     own, threads = _own_cores(), torch.get_num_threads()
     # PyTorch begins with a thread for each physical core, which affinity does not count.
     if 2 * threads < own or threads == 1 < own:
         yield names.TORCH_THREADS, f"{threads} of {own}"
-    kind = _parameter_type(torch.nn.Parameter)
-    if kind and kind != "float32":
-        yield names.PARAMETERS, kind
 
 
 def _own_cores() -> int:
