@@ -338,21 +338,34 @@ class _Looks:
                 node_name.append(name)
             return nodes[key]
 
+        def at_line(parent: int, code: CodeType, line: int) -> int:
+            source = f"{code.co_filename}:{line}"
+            return down(parent, plane.name(labels.line(code, line), stats={names.SOURCE: source}))
+
+        def below(parent: int, code: CodeType, line: int) -> tuple[int, ...]:
+            name = plane.name(labels.function(code), stats={names.SOURCE: labels.source(code)})
+            node = down(parent, name)
+            return (node, at_line(node, code, line)) if labels.is_own(code) else (node,)
+
+        # Stacks share their callers: each frame below the same ones is named once. By the id of
+        # its code, as a hash of code reads all of it.
+        known: dict[tuple[int, int, int], tuple[int, ...]] = {}
         for frames, leaf in zip(self._frames, self._leaves, strict=True):
-            node, row = -1, []
-            for place, (code, line) in enumerate(frames):
-                label = labels.function(code)
-                node = down(node, plane.name(label, stats={names.SOURCE: labels.source(code)}))
-                row.append(node)
-                if labels.is_own(code) or place == len(frames) - 1:
-                    label = labels.line(code, line)
-                    source = f"{code.co_filename}:{line}"
-                    node = down(node, plane.name(label, stats={names.SOURCE: source}))
-                    row.append(node)
-            # What libraries call is theirs: their own names say more.
-            called = calls.name(frames[-1][0], *leaf) if labels.is_own(frames[-1][0]) else ""
-            if called:
-                row.append(down(node, plane.name(called)))
+            node, row = -1, list[int]()
+            for code, line in frames:
+                key = (node, id(code), line)
+                if key not in known:
+                    known[key] = below(node, code, line)
+                row += known[key]
+                node = row[-1]
+            innermost, line = frames[-1]
+            if labels.is_own(innermost):
+                # What libraries call is theirs: their own names say more.
+                called = calls.name(innermost, *leaf)
+                if called:
+                    row.append(down(node, plane.name(called)))
+            else:
+                row.append(at_line(node, innermost, line))
             rows.append(row)
         deepest = max(map(len, rows), default=0)
         padded = np.full((len(rows), deepest), -1, np.int64)
