@@ -144,6 +144,8 @@ class SessionLimit:
         self._is_short = is_short
         self._most_bytes = math.inf if memory_bytes is None else memory_bytes / _EXPORT_FACTOR
         self._events = float(_FIRST_EVENTS)
+        # Of the next session, as dear as those of the last one.
+        self.next_events = self._events
         self._event_bytes = self._least_bytes = float(_EVENT_HEAP_BYTES)
         # Session in which steps were first heard of: 1; later ones: more.
         self._step_sessions = 0
@@ -232,14 +234,17 @@ class SessionLimit:
             seconds: How long it was.
             end_seconds: Processor time that handing them over took.
         """
+        # In its first session of many events, a framework takes memory once for all.
+        is_first = events > _ENOUGH_EVENTS and not self._event_rate
         if events > _ENOUGH_EVENTS:
             self._event_rate = events / max(seconds, 1e-3)
             if end_seconds > _FIXED_END_SECONDS:
                 affordable = _SESSION_END_SECONDS * events / (end_seconds - _FIXED_END_SECONDS)
                 self._events = min(max(affordable, _FEWEST_EVENTS), _MOST_EVENTS)
+        self.next_events = self._events
         # Much growth and few events: the program grows, too.
         self._own_bytes = max(self._own_bytes, self._grown - events * self._least_bytes)
-        if self._step_sessions == 1:
+        if self._step_sessions == 1 or is_first:
             return
         seen = self._grown / max(events, 1)
         self._event_bytes = max(_EVENT_HEAP_BYTES, min(seen, 4 * self._event_bytes))
@@ -267,7 +272,7 @@ class Price:
         self._file_bytes = file_bytes
         self._began = Moment(time.monotonic() - (machine.process_age_ns() or 0) / 1e9)
         self._paid = self._last_paid = 0.0
-        self._sessions = 0
+        self._sessions = self._last_events = 0
         self._rest_from = 0.0
         self._rest_until = 0.0
         self._steps = _STEPS_BEFORE
@@ -299,16 +304,20 @@ class Price:
             self._began, self._paid = begun, 0.0
         frac = events * _EVENT_SECONDS / seconds if recorder_frac is None else recorder_frac
         self._last_paid = min(frac, 1.0) * seconds + end_seconds
+        self._last_events = events
         self._paid += self._last_paid
         self._sessions += events > _ENOUGH_EVENTS
 
-    def rest_seconds(self, written_bytes: int, seconds: float, steps: int = 0) -> float:
+    def rest_seconds(
+        self, written_bytes: int, seconds: float, steps: int = 0, next_events: float = 0.0
+    ) -> float:
         """How long to rest now; 0: go on at once.
 
         Args:
             written_bytes: Size of the recording so far.
             seconds: How long it has been running.
             steps: Whole steps that it holds.
+            next_events: What the next session may hold (0: as many as the last one).
         """
         if self._price is None:
             return 0.0
@@ -317,7 +326,7 @@ class Price:
         if owed <= 0:
             rest = 0.0
         elif self._sessions < _GRACE_SESSIONS or 0 < steps < WANTED_STEPS:
-            after = self._paid + self._last_paid
+            after = self._paid + self._expected(next_events)
             graced = after / (_GRACE_PRICE - 1) - age if self._paid > _GRACE_SECONDS else 0.0
             rest = max(min(owed, graced), _SHORTEST_REST_SECONDS)
         else:
@@ -326,6 +335,13 @@ class Price:
             left = max(1 - written_bytes / self._file_bytes, 1e-6)
             rest = max(rest, -_HALF_SECONDS * math.log2(left) - seconds)
         return min(rest, _LONGEST_REST_SECONDS)
+
+    def _expected(self, events: float) -> float:
+        """Expected cost of a session, from the cost per event of the last one."""
+        if not events or self._last_events <= _ENOUGH_EVENTS:
+            return self._last_paid
+        fixed = min(_FIXED_END_SECONDS, self._last_paid)
+        return fixed + (self._last_paid - fixed) * events / self._last_events
 
     def _program_seconds(self) -> float:
         """Time of the program: on a machine that others use, less than the time that passes.

@@ -403,8 +403,12 @@ class Recording:
         return "stale" if self._is_stale() else ""
 
     def _rest_seconds(self) -> float:
-        budget = self._budget
-        return self._price.rest_seconds(budget.bytes, budget.seconds, self._clock.recorded_steps)
+        return self._price.rest_seconds(
+            self._budget.bytes,
+            self._budget.seconds,
+            self._clock.recorded_steps,
+            self._limit.next_events,
+        )
 
     def _is_step_wanted(self) -> bool:
         """Whether enough was recorded to compare it with undisturbed steps."""

@@ -166,6 +166,17 @@ def test_a_session_waits_for_whole_steps_but_not_for_ever(process: Process) -> N
     assert limit.is_reached(steps=1, recorded_steps=10)
 
 
+def test_what_a_framework_takes_once_makes_no_event_larger(process: Process) -> None:
+    limit = SessionLimit(500 * MB, is_short=True)
+    limit.begin()
+    process.advance(0.1, 12 * MB)  # 10,000 events, and what the first session takes
+    limit.is_reached()
+    limit.end(events=10_000, seconds=0.1, end_seconds=0.6)
+    limit.begin()
+    process.advance(0.05, 10_100 * EVENT_BYTES)
+    assert limit.is_reached()
+
+
 def test_a_program_that_grows_by_itself_is_cut_ever_less_often(process: Process) -> None:
     limit = SessionLimit(500 * MB, is_short=True)
     sizes = []
@@ -255,6 +266,18 @@ def test_the_first_sessions_may_slow_the_program_by_a_second_or_by_half(process:
     price.session(events=10_000, seconds=0.5, end_seconds=1.06)
     # 2 s, and 1.08 s of the next session, are half of 6.16 s, of which one is over.
     assert price.rest_seconds(0, 1.0) == pytest.approx(5.16)
+
+
+def test_a_first_session_of_more_events_than_the_last_one_is_waited_for_longer(
+    process: Process,
+) -> None:
+    price = Price(1.2, None)
+    process.advance(1.0)
+    price.session(events=10_000, seconds=0.5, end_seconds=1.08)
+    # 1.1 s, and 2.1 s of the next session, are half of 6.4 s, of which one is over. It would rest
+    # 5.5 s for a price of 1.2 as it is.
+    assert price.rest_seconds(0, 1.0, next_events=20_000) == pytest.approx(4.5)
+    assert price.rest_seconds(0, 1.0, next_events=5_000) < price.rest_seconds(0, 1.0)
 
 
 def test_imports_before_the_loop_make_no_slowdown_of_it_cheaper(process: Process) -> None:
