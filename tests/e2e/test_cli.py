@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from bench.step_ranks import write_job
 from tests.profiles import HOSTILE_NAMES, hostile_names, no_events, worked_example
 from tests.profiles.model import Event, host, line, space
 
@@ -53,6 +54,18 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "vm.xplane.pb").write_bytes(data)
     (root / "events.out.tfevents.1.vm").write_bytes(b"x" * 20)
     return root
+
+
+# ------------------------------------------------------------------ ranks
+
+
+def test_ranks_names_the_slow_one(tmp_path: Path) -> None:
+    write_job(tmp_path, 8, 10_000, 5, 4_000, waiting=False, seed=0)
+    done = stepscope("ranks", tmp_path)
+    assert done.stdout.startswith("Rank 5 on node0 takes 1.2 times the median step, since step")
+    (row,) = answer("ranks", tmp_path)["slow"]
+    assert row["rank"] == "5"
+    assert stepscope("ranks", tmp_path, "--format", "csv").stdout.count("\n") == 2
 
 
 # ------------------------------------------------------------------ cache

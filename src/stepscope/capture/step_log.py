@@ -27,6 +27,7 @@ from stepscope.capture.file import logdir
 from stepscope.capture.runtime import machine
 from stepscope.capture.runtime.ticker import Ticker
 from stepscope.errors import CaptureError
+from stepscope.formats.step_log import SUMMARY_ENDING, summary_of
 from stepscope.schema import names
 
 _SECONDS: Final = 2.0
@@ -52,7 +53,8 @@ class StepLogWriter:
         self._path = rank_path(Path(path).absolute())
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            self._file = _appended(self._path)
+            self._summaries = _appended(self._path.with_suffix(SUMMARY_ENDING))
         except OSError as error:
             raise CaptureError(
                 "The step log cannot be written.",
@@ -74,6 +76,7 @@ class StepLogWriter:
         self._clocks = time.time_ns(), time.perf_counter_ns()
         # Whether the last line has no end, and whether a chunk was lost.
         self._is_torn = self._has_failed = False
+        self._cpu_ns = time.process_time_ns()
         self._lock = threading.Lock()
         self._ticker = Ticker("steps", 1 / _SECONDS, lambda _, __: self.flush())
 
@@ -126,23 +129,27 @@ class StepLogWriter:
                 self._values = values + self._values
                 return
             table = np.array(steps, np.int64).reshape(-1, 3)
-            line = self._line(table, values)
+            chunk, line = self._line(table, values)
             self._written += len(table)
-        self._write(line)
+        self._write(line, summary_of(chunk))
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes, summary: bytes) -> None:
         """Append a chunk; one that finds no room is lost, and the program and the log go on."""
         line = b"\n" + line if self._is_torn else line
         try:
             self._is_torn = os.write(self._file, line) < len(line)
             problem = "the disk is full" if self._is_torn else ""
+            # A record that was cut is filled up, so that the next one begins at a multiple.
+            missing = -os.fstat(self._summaries).st_size % len(summary)
+            os.write(self._summaries, bytes(missing) + summary)
         except OSError as error:
             problem = error.strerror or str(error)
         if problem and not self._has_failed:
             self._has_failed = True
             _log_to.warning("Steps are missing in the step log %s: %s.", self._path, problem)
 
-    def _line(self, table: Any, values: list[tuple[int, str, Any]]) -> bytes:
+    def _line(self, table: Any, values: list[tuple[int, str, Any]]) -> tuple[dict[str, Any], bytes]:
+        """The summary of a chunk, and its line."""
         begin, end = table[:, 0], table[:, 1]
         wait = np.diff(table[:, 2], prepend=getattr(self, "_waited", table[0, 2]))
         self._waited = int(table[-1, 2])
@@ -151,7 +158,8 @@ class StepLogWriter:
         first = np.arange(0, len(table), group)
         count = np.diff([*first.tolist(), len(table)])
         wall_ns, clock_ns = self._clocks
-        chunk = {
+        cpu_ns, self._cpu_ns = self._cpu_ns, time.process_time_ns()
+        chunk: dict[str, Any] = {
             **self._head,
             "source": self._surest.source,
             "first": self._written,
@@ -161,6 +169,7 @@ class StepLogWriter:
             "sum_us": int(length.sum()) // _US,
             "max_us": int(length.max()) // _US,
             "wait_us": int(wait.sum()) // _US,
+            "cpu_us": (self._cpu_ns - cpu_ns) // _US,
             "memory": machine.resident_bytes() or 0,
         }
         rows = {
@@ -172,7 +181,11 @@ class StepLogWriter:
         }
         body = {"chunk": chunk, "rows": rows, "values": _means(values, self._written, first, group)}
         text = json.dumps(body, separators=(",", ":"))[1:].encode()
-        return b'%s"%08x",%s\n' % (names.STEP_LOG_HEAD, zlib.crc32(text), text)
+        return chunk, b'%s"%08x",%s\n' % (names.STEP_LOG_HEAD, zlib.crc32(text), text)
+
+
+def _appended(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
 
 def _means(

@@ -192,8 +192,8 @@ spdiags spec special spectrogram speedscope spence sph spherical splash split sp
 splitlines splits sprop spsolve sq sqlite sqrt sqrtm square squared squaring squeeze sram src ss
 sse ssl sspaddmm stable stack stacks stage stages stall standard standardize start starts
 startswith stat state stateful stateless states static statistics stats status std stdin step
-steplog stepped steps stepscope stf stft stitch stochastic stop stopped storage stores str
-strategy stream streamk strict stride stridebatch strided strides string strings strip strong
+steplog stepped steps stepscope stepsums stf stft stitch stochastic stop stopped storage stores
+str strategy stream streamk strict stride stridebatch strided strides string strings strip strong
 structure structured stub sub subcmul subdtype subprocess subscribe substr substring
 subtensoropwith subtract such sum summaries summary summed sumprod sunk suppression surrogatepass
 sv svd svdvals swap swapaxes swapcase swapdimension swapdims swish switch sxm sy sycl syevd sym

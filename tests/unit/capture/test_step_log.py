@@ -15,7 +15,8 @@ import pytest
 import stepscope
 from stepscope.capture import step_clock, step_log, tracing
 from stepscope.errors import CaptureError
-from stepscope.formats.step_log import parsed
+from stepscope.formats.step_log import SUMMARY_ENDING, parsed, summaries_in
+from stepscope.store.step_summaries import read_summaries
 
 _NS_PER_MS = 1_000_000
 
@@ -81,6 +82,29 @@ def test_a_full_disk_loses_chunks_and_ends_nothing(
     found = [parsed(line) for line in log._path.read_bytes().splitlines()]
     assert [None if one is None else one["chunk"]["first"] for one in found] == [0, None, 3]
     assert caplog.text.count("Steps are missing") == 1
+
+
+def test_summaries_are_those_of_the_lines(log: step_log.StepLogWriter) -> None:
+    for number in range(3):
+        marked(log, 10, 20, begin_ms=1 + 40 * number)
+        log.flush()
+        if number == 1:
+            # As a write that found the disk full leaves it.
+            os.write(log._summaries, b"cut")
+    beside = log._path.with_suffix(SUMMARY_ENDING).read_bytes()
+    found = summaries_in(beside)
+    lines = [parsed(line) for line in log._path.read_bytes().splitlines()]
+    for name in ("begin_ns", "end_ns", "first", "steps", "sum_us", "wait_us", "cpu_us", "memory"):
+        assert found[name].tolist() == [line["chunk"][name] for line in lines if line]
+    assert found["cpu_us"].sum() > 0
+    # A log without summaries is summarised.
+    (before,) = read_summaries(log._path)
+    log._path.with_suffix(SUMMARY_ENDING).unlink()
+    with log._path.open("ab") as file:
+        file.write(b'{"stepscope_steps":1,"crc":"torn')
+    (after,) = read_summaries(log._path)
+    assert after.records.tolist() == before.records.tolist()
+    assert after.host == before.host != ""
 
 
 def test_short_steps_are_put_together(log: step_log.StepLogWriter) -> None:

@@ -15,7 +15,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 _READ: Final = frozenset(
     {"advise", "ask", "cache", "check", "compare", "explain"}
-    | {"export", "ls", "report", "show", "sql"}
+    | {"export", "ls", "ranks", "report", "show", "sql"}
 )
 
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"

@@ -17,6 +17,7 @@ COMMANDS: Final[dict[str, str]] = {
     "guide": "Print instructions for agents: the order of questions, units and outcomes.",
     "mcp": "Answer agents over the Model Context Protocol, read-only.",
     "pod": "Name the host, device or link that the others wait for, its cost and its cause.",
+    "ranks": "Name the rank of a job that is slow, and since when, from its step logs.",
     "serve": "Serve the pages of all runs at a path, on this machine.",
     "ls": "List runs, hosts and files at a path, and why a file does not open.",
     "record": "Run and record a program; options come before its name.",
