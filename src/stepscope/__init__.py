@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from stepscope.surfaces.notebook import show
 
 __version__ = "0.1.0"
+# Where the account of a start that the program asks for (``init``) has the begin of our own work.
+_imported_ns = time.time_ns()
 
 __all__ = [
     "Capture",

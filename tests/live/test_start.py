@@ -55,6 +55,43 @@ def test_planted_cause_comes_first(tmp_path: Path, cause: str) -> None:
     assert starts and starts[0].cause == cause, starts
 
 
+_ASKED = "import stepscope\nstepscope.init(start='logs')\n"
+
+
+def _run(folder: Path, source: str) -> stepscope.Session:
+    (folder / "program.py").write_text(source)
+    (folder / "slowpackage.py").write_text(start_programs.SLOW_PACKAGE)
+    subprocess.run([sys.executable, "program.py"], cwd=folder, check=True)
+    return stepscope.open(folder / "logs")
+
+
+def test_a_start_that_the_program_asks_for_ends_when_steps_are_steady(tmp_path: Path) -> None:
+    loop = "for number in range(20):\n    with stepscope.step(number): time.sleep(0.05)\n"
+    source = f"{_ASKED}import slowpackage, time\n{loop}time.sleep(3)"
+    session = _run(tmp_path, source)
+    found = _account(session)
+    assert (found.until, found.step_source) == ("steady step", "step markers")
+    kinds = {part.kind: part.time_ms for part in found.parts.records()}
+    assert {"interpreter", "recorder", "import"} <= set(kinds)
+    assert kinds["import"] >= 2000
+    # The sleep after the steps is no part of it.
+    assert kinds.get("sleep", 0) < 2000
+
+
+def test_the_time_before_init_is_a_gap(tmp_path: Path) -> None:
+    source = f"import pytest\n{_ASKED}{start_programs.PROGRAMS['slow-import']}"
+    found = _run(tmp_path, source).startup()
+    (gap,) = (part for part in found.parts.records() if part.kind == "gap")
+    assert gap.name == "the time before stepscope.init()"
+    assert found.attributed_frac == pytest.approx(1 - gap.time_ms / found.start_ms)
+
+
+def test_record_has_the_start_already(tmp_path: Path) -> None:
+    source = f"{_ASKED}{start_programs.PROGRAMS['slow-import']}"
+    assert _recorded(tmp_path, source).startup().step_source == "step markers"
+    assert len(list((tmp_path / "logs").rglob("*.pb"))) == 1
+
+
 @pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs JAX")
 def test_jax_compilation_is_timed_by_function(tmp_path: Path) -> None:
     found = _account(_recorded(tmp_path, start_programs.JAX_COMPILES))

@@ -25,8 +25,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+import stepscope
 from stepscope.capture import control, step_clock, step_log
+from stepscope.capture.options import ProfilerOptions
+from stepscope.capture.recorders.annotations import AnnotationRecorder
+from stepscope.capture.recorders.start_up import StartUp
 from stepscope.capture.runtime import jax_compilation, machine, start_spans
+from stepscope.capture.runtime.daemon_thread import beside
+from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.capture.tracing import Trace
 from stepscope.schema import names
 
@@ -403,6 +409,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+# How often the end of a start is looked for.
+_START_LOOK_S: Final = 0.2
 _is_installed = False
 
 
@@ -421,8 +429,9 @@ def install() -> None:
 def init(
     log: str | os.PathLike[str] | None = None,
     flight_recorder: str | os.PathLike[str] | None = None,
+    start: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Prepare this process for recording, log every step of it, and keep its last seconds.
+    """Prepare this process: log every step, keep the last seconds, account for the start.
 
     Call it before the frameworks are imported or right after. Steps come from ``stepscope.step``,
     Keras, optimizers, compiled functions or data loaders: the surest source counts. Values of
@@ -432,6 +441,8 @@ def init(
         log: File to append the step log to; None logs nothing.
         flight_recorder: Folder or URL for recordings of the last half minute, which are written
             for slow steps, uncaught exceptions, SIGUSR2 and ``stepscope dump``; None keeps nothing.
+        start: Folder or URL for a recording of the start, which is written once steps are steady;
+            None records none. ``stepscope record`` has it already.
 
     Raises:
         CaptureError: The file cannot be written, this process is being recorded, or it has a step
@@ -443,4 +454,32 @@ def init(
         from stepscope.capture import flight_recorder as last_seconds
 
         last_seconds.begin(flight_recorder)
+    if start is not None and start_spans.active() is None:
+        _record_start(start)
     install()
+
+
+def _record_start(logdir: str | os.PathLike[str]) -> None:
+    """Record the start of this process until steps are steady."""
+    origin_ns = start_spans.install(stepscope._imported_ns).exec_ns
+    options = ProfilerOptions(sample_hz=0, telemetry_hz=0, memory=False)
+    source = StartUp()
+    try:
+        recording = control.start(
+            logdir,
+            options,
+            owner="launcher",
+            origin_ns=origin_ns,
+            # Steps that the program marks are annotations.
+            sources=[AnnotationRecorder(), source],
+        )
+    except BaseException:
+        start_spans.stop()
+        raise
+
+    def end_when_steady() -> None:
+        while not (source.is_over or recording.finished):
+            time.sleep(_START_LOOK_S)
+        control.end(recording)
+
+    beside(THREAD_PREFIX + "start-end", end_when_steady)

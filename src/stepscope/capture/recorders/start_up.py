@@ -213,6 +213,11 @@ class StartUp:
             return "A start is recorded from the program's begin: stepscope record."
         return None
 
+    @property
+    def is_over(self) -> bool:
+        """Whether steps have become steady, or nothing is recorded."""
+        return self._looks is None or self._looks.is_over
+
     def start(self, options: ProfilerOptions) -> None:
         """Begin with the process; later calls go on."""
         spans = start_spans.active()
@@ -273,6 +278,8 @@ class _Looks:
         self._last_state = ("", "")
         spans.take()  # what our own start imported
         key = ("interpreter", "before the program", "", "unknown")
+        if spans.is_late:
+            key = ("program", "the time before stepscope.init()", "", "unknown")
         self._stretches = [
             _Stretch(spans.exec_ns, self._begun_ns, key, look.cpu_ns, look.queue_ns, 0)
         ]
@@ -390,13 +397,13 @@ class _Looks:
         if not self._has_begin:
             self._has_begin = True
             exec_ns, ours_ns = self._spans.exec_ns, self._spans.installed_ns
-            spans = [
-                StartSpan(
-                    "interpreter", f"Python {platform.python_version()}", "", exec_ns, ours_ns
-                ),
-                StartSpan("recorder", "Stepscope", "", ours_ns, self._begun_ns),
-                *spans,
-            ]
+            python = f"Python {platform.python_version()}"
+            if not self._spans.is_late:
+                spans = [
+                    StartSpan("interpreter", python, "", exec_ns, ours_ns),
+                    StartSpan("recorder", "Stepscope", "", ours_ns, self._begun_ns),
+                    *spans,
+                ]
         plane = PlaneWriter(names.START_PLANE)
         _write_spans(plane, spans)
         _write_stretches(plane, stretches)

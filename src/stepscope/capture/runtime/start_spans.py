@@ -57,13 +57,16 @@ class StartSpans:
     Attributes:
         exec_ns: When the process began.
         installed_ns: When the first of our code ran in it.
+        is_late: Whether other packages were imported before, by a program that calls ``init``.
         cache: Result of the last lookup in a cache of compiled code; "" after its use.
         compiled_ns: When the last span of tracing or compilation ended; 0 before the first.
     """
 
-    def __init__(self) -> None:
-        self.installed_ns = time.time_ns()
-        self.exec_ns = self.installed_ns - (machine.process_age_ns() or 0)
+    def __init__(self, installed_ns: int = 0, *, is_late: bool = False) -> None:
+        now_ns = time.time_ns()
+        self.installed_ns = installed_ns or now_ns
+        self.is_late = is_late
+        self.exec_ns = now_ns - (machine.process_age_ns() or 0)
         self.cache = ""
         self.compiled_ns = 0
         self._spans: list[StartSpan] = []
@@ -149,12 +152,26 @@ def active() -> StartSpans | None:
     return _active
 
 
-def install() -> StartSpans:
-    """Time this process's start from now on."""
+def install(installed_ns: int = 0) -> StartSpans:
+    """Time this process's start from now on.
+
+    Args:
+        installed_ns: When the first of our code ran in a program that calls us; 0: now, before it.
+    """
     global _active
-    _active = StartSpans()
+    _active = StartSpans(installed_ns, is_late=installed_ns > 0 and bool(_foreign_packages()))
     _active.time_imports()
     return _active
+
+
+def _foreign_packages() -> set[str]:
+    """Loaded packages that neither Python nor we import."""
+    loaded = {
+        name.partition(".")[0]
+        for name, module in list(sys.modules.items())
+        if "-packages" in (getattr(module, "__file__", None) or "")
+    }
+    return loaded - _OUR_PACKAGES
 
 
 def stop() -> None:
@@ -237,6 +254,8 @@ def _asking_line() -> str:
     return ""
 
 
+# What importing us imports, and what an installation has Python import.
+_OUR_PACKAGES: Final = frozenset({"stepscope", "numpy", "_distutils_hack", "sitecustomize"})
 _LIBRARIES: Final = (
     f"{Path(__file__).parents[2]}/",
     f"{Path(importlib.__file__).parents[1]}/",
