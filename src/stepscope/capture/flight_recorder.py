@@ -178,7 +178,14 @@ class FlightRecorder:
         usual.append(length)
         self._count += 1
 
+    def _other(self) -> Recording | None:
+        """The recording that has taken its place for a while."""
+        active = control.active()
+        return None if active is self._recording else active
+
     def _was_slow(self, length_ns: int, usual_ns: float) -> None:
+        if self._other() is not None:
+            return
         self._slow_steps += 1
         is_soon = time.monotonic() < self._dumped_at + _BETWEEN_SECONDS
         if self._slow_steps < _DUMPED_SLOW_STEP or is_soon or self._slow_dumps >= _MAX_SLOW_DUMPS:
@@ -198,7 +205,7 @@ class FlightRecorder:
         traceback: TracebackType | None,
     ) -> None:
         self._excepthook(kind, error, traceback)
-        if issubclass(kind, Exception):
+        if issubclass(kind, Exception) and self._other() is None:
             self._dump(f"the program raised {kind.__name__}").wait()
 
     # --- the dump ---------------------------------------------------------------------------
@@ -207,8 +214,11 @@ class FlightRecorder:
         """Ask for a dump, which the recording's keeper writes."""
         self._dumped_at = time.monotonic()
         dump = _Dump(self._ring, self._logdir, reason)
+        other = self._other()
         if self._recording is None or self._recording.finished:
             dump.fail("the recording has ended")
+        elif other is not None:
+            dump.fail(f"{other.writer.place} is being recorded and has them")
         else:
             self._recording.snapshot(dump.write)
         return dump

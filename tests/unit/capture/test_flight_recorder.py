@@ -133,6 +133,45 @@ raise ValueError
         assert len(steps) == 40
 
 
+_RECORDED = """
+import time
+import stepscope
+from stepscope.capture import control
+while control.active().owner != "flight recorder":
+    with stepscope.step(0):
+        time.sleep(0.01)
+for number in range(60):
+    with stepscope.step(number):
+        time.sleep(0.3 if number in (40, 50) else 0.01)
+raise ValueError
+"""
+
+
+def test_record_keeps_the_last_seconds_after_its_recording(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(_RECORDED)
+    command = [sys.executable, "-m", "stepscope", "record", "-q", "-o", "logs"]
+    command += ["--flight-recorder", "--max-seconds", "1", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    written = sorted(dumps(tmp_path / "logs"), key=lambda path: len(path.parent.name))
+    assert [path.parent.name.endswith("_dump") for path in written[:2]] == [False, True], done
+    assert " ms, usually " in done.stderr and "the program raised ValueError" in done.stderr
+    assert len(stepscope.open(str(written[1])).sql("SELECT * FROM steps", trusted=True)) >= 50
+
+
+def test_a_dump_during_a_recording_names_it(tmp_path: Path) -> None:
+    then = """
+import stepscope.capture.flight_recorder as f
+with stepscope.Profile("own") as own:
+    try:
+        f.ask(os.getpid())
+    except Exception as error:
+        print(error)
+"""
+    done = run(tmp_path / "logs", f"os.chdir({str(tmp_path)!r})\n{then}")
+    assert "own" in done.stdout and "is being recorded and has them" in done.stdout
+    assert dumps(tmp_path / "logs") == []
+
+
 def test_a_forked_child_has_none(tmp_path: Path) -> None:
     then = """
 if os.fork() == 0:

@@ -47,6 +47,11 @@ def begin() -> None:
     import_hook.install()
     if instructions.steps_log:
         step_log.begin(instructions.steps_log)
+    if instructions.flight_recorder:
+        from stepscope.capture import flight_recorder
+
+        # The recording takes its place while it runs.
+        flight_recorder.begin(instructions.logdir)
     recording = control.start(
         instructions.logdir,
         instructions.options,

@@ -29,6 +29,7 @@ class Instructions:
         children: Whether child processes are recorded.
         rank: The variable and number by which the parent knows its rank (``RANK=0``); "" if none.
         steps_log: File of the step log; "": none.
+        flight_recorder: Whether the last seconds are kept once the recording has ended.
         places: File to which each recording appends the place where it was written; "": none.
         dry_run: File for what each level costs, measured instead of recording; "": none.
     """
@@ -43,6 +44,7 @@ class Instructions:
     rank: str = ""
     places: str = ""
     steps_log: str = ""
+    flight_recorder: bool = False
     dry_run: str = ""
 
     def to_text(self) -> str:

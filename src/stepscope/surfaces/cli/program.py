@@ -39,6 +39,7 @@ def record_program(
     children: bool,
     quiet: bool,
     steps_log: str = "",
+    flight_recorder: bool = False,
 ) -> int:
     """Run a program, wait for it, say what was recorded; returns the program's exit code.
 
@@ -55,6 +56,7 @@ def record_program(
             children=children,
             places=str(told),
             steps_log=_absolute(steps_log) if steps_log else "",
+            flight_recorder=flight_recorder,
         )
         process = _started(command, environment_for(instructions, os.environ))
         with process, _handed_on(process):

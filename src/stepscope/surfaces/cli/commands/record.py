@@ -72,6 +72,11 @@ def _option(
 @_option("--logdir", "-o", default="stepscope-logs", help="Folder or URL to write to.")
 @click.option("--delay-ms", type=int, help="Wait this long before recording.")
 @click.option("--steps-log", metavar="FILE", help="Log every step of the whole run to this file.")
+@click.option(
+    "--flight-recorder",
+    is_flag=True,
+    help="After the recording, keep the last half minute: stepscope dump, slow steps, exceptions.",
+)
 @_option("--max-seconds", default=120.0, help="Stop recording after this many seconds.")
 @_option("--price", default=1.2, metavar="RATIO", help="Maximum slowdown of the program.")
 @_option("--memory", default="500MB", metavar="SIZE", help="Maximum memory for recording.")
@@ -93,6 +98,7 @@ def record(
     logdir: str,
     delay_ms: int | None,
     steps_log: str | None,
+    flight_recorder: bool,
     host_level: int,
     python_level: int,
     device_level: int,
@@ -131,6 +137,7 @@ def record(
         children=children,
         quiet=quiet,
         steps_log=steps_log or "",
+        flight_recorder=flight_recorder,
     )
     click.get_current_context().exit(code)
 
