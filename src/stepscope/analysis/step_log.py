@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any, Final
@@ -14,7 +14,8 @@ from stepscope.columns import median
 from stepscope.columns.space import F64, I64
 from stepscope.quantities import share_words, time_words
 from stepscope.registry import Need, Tool
-from stepscope.result import Column, Result, Row, Table
+from stepscope.result import Column, Diagnostic, Result, Row, Table
+from stepscope.schema import names
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.steps.change_points import StepTimeChange, changes
 from stepscope.tables.steps.logged import LoggedSteps, has_logged_steps, logged_steps
@@ -26,6 +27,8 @@ _PS_PER_SECOND: Final = 1e12
 _BESIDE_STEPS: Final = 500
 # A wait for input that makes up half of the change explains it.
 _HALF: Final = 0.5
+_CAPPED_FRAC: Final = 0.1
+_ENERGY: Final = names.STEP_LOG_ENERGY_END
 # Memory, and values of the program, that moved by this share moved with the change.
 _MOVED: Final = 0.05
 
@@ -68,6 +71,27 @@ class ChangeRow(Row):
     ]
 
 
+class EnergyRow(Row):
+    """The energy of one device."""
+
+    process: Annotated[str, Column("Process", kind="name", help="Whose log has it.")]
+    device: Annotated[str, Column("Device", kind="name")]
+    joules: Annotated[float, Column("Energy", unit="J", help="Sum over the measured steps.")]
+    step_joules: Annotated[float, Column("Per step", unit="J", sort="desc")]
+    error_joules: Annotated[
+        float, Column("±", unit="J", help="Two standard errors of the mean over chunks.")
+    ]
+    capped_frac: Annotated[
+        float,
+        Column(
+            "Capped",
+            unit="%",
+            kind="ratio",
+            help="Share of readings at which its power or heat limited its clock.",
+        ),
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The page has no options."""
@@ -86,6 +110,11 @@ class StepLog(Result):
         p95_ms: 95th percentile of the steps, with the same reservation.
         longest_ms: The longest step.
         input_wait_frac: Share of the steps in which the program waited for input.
+        step_joules: Energy of a machine per step, of all devices whose counters are readable: mean
+            over processes; NaN without any.
+        step_error_joules: Two standard errors of it, over chunks.
+        sample_joules: The same per sample, where the program notes ``samples`` of each step.
+        energy: Energy by process and device.
         changes: Lasting changes of the step time.
         course: The run in at most 200 windows per process.
     """
@@ -99,6 +128,10 @@ class StepLog(Result):
     p95_ms: float
     longest_ms: float
     input_wait_frac: float
+    step_joules: float
+    step_error_joules: float
+    sample_joules: float
+    energy: Table[EnergyRow]
     changes: Table[ChangeRow]
     course: Table[WindowRow]
 
@@ -111,6 +144,10 @@ def step_log(profile: Profile, options: Options = Options()) -> StepLog:
     whole = float(sum(log.sum_us.sum() for log in logs))
     each = np.concatenate([log.mean_us for log in logs])
     counts = np.concatenate([log.steps for log in logs])
+    energy = [row for log in logs for row in _energy(log)]
+    totals = [row for row in energy if not row["device"]]
+    samples = [_middle(log.values["samples"]) for log in logs if "samples" in log.values]
+    step_joules = _mean(row["step_joules"] for row in totals)
     begin = min(int(log.start_ps[0]) for log in logs)
     end = max(int(log.start_ps[-1]) + int(log.sum_us[-1]) * 10**6 for log in logs)
     return StepLog(
@@ -122,9 +159,66 @@ def step_log(profile: Profile, options: Options = Options()) -> StepLog:
         p95_ms=_quantile(each, counts, 0.95) / _US_PER_MS,
         longest_ms=max(float(log.max_us.max()) for log in logs) / _US_PER_MS,
         input_wait_frac=float(sum(log.wait_us.sum() for log in logs)) / max(whole, 1.0),
+        step_joules=step_joules,
+        step_error_joules=_mean(row["error_joules"] for row in totals),
+        sample_joules=step_joules / max(_mean(samples), 1e-9),
+        energy=Table.from_rows(EnergyRow, [row for row in energy if row["device"]]),
+        diagnostics=tuple(_capped(energy)),
         changes=Table.from_rows(ChangeRow, [_change_row(*one) for one in found]),
         course=Table.from_rows(WindowRow, [row for log in logs for row in _windows(log)]),
     )
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return float(np.mean(listed)) if listed else nan
+
+
+def _capped(energy: list[dict[str, Any]]) -> Iterator[Diagnostic]:
+    """Devices whose clock power or heat limited for a tenth of the readings or more."""
+    for row in energy:
+        if row["capped_frac"] >= _CAPPED_FRAC:
+            text = (
+                f"{row['device']} was throttled in {share_words(row['capped_frac'])} of the "
+                f"readings ({row['process']}): its power cap or heat lowers its clock."
+            )
+            yield Diagnostic("clock-capped", "warning", text)
+
+
+def _energy(log: LoggedSteps) -> Iterator[dict[str, Any]]:
+    """A row per device with a counter, the largest first, and one of all, without a name."""
+    counters = {
+        name.removesuffix(names.STEP_LOG_ENERGY_END): values
+        for name, values in log.devices.items()
+        if name.endswith(names.STEP_LOG_ENERGY_END)
+    }
+    if not counters:
+        return
+    # Chunks of which all counters are known; each begins with its reading.
+    known = np.logical_and.reduce([np.isfinite(values) for values in counters.values()])
+    begins = np.flatnonzero(known)
+    if not len(begins):
+        return
+    steps = np.add.reduceat(log.steps, begins)
+    rows = [_energy_row(log, name, values[begins], steps) for name, values in counters.items()]
+    yield from sorted(rows, key=lambda row: -row["step_joules"])
+    yield _energy_row(log, "", np.sum([one[begins] for one in counters.values()], axis=0), steps)
+
+
+def _energy_row(log: LoggedSteps, device: str, joules: F64, steps: I64) -> dict[str, Any]:
+    mean = float(joules.sum() / steps.sum())
+    # Of a ratio of sums, by the deviations of its chunks.
+    spread = float(np.sqrt(((joules - mean * steps) ** 2).sum())) / float(steps.sum())
+    correction = (len(steps) / (len(steps) - 1)) ** 0.5 if len(steps) > 1 else nan
+    throttled = _known(log.devices.get(device + names.STEP_LOG_THROTTLED_END, np.empty(0)))
+    return {
+        "process": log.process,
+        "device": device,
+        "joules": float(joules.sum()),
+        "step_joules": mean,
+        "error_joules": 2 * spread * correction,
+        "capped_frac": _mean(throttled > 0),
+    }
 
 
 def _quantile(values: F64, counts: I64, frac: float) -> float:
@@ -183,7 +277,8 @@ def _moved_with(log: LoggedSteps, change: StepTimeChange) -> str:
     wait = log.wait_us / np.maximum(log.steps, 1)
     if _middle(wait[after]) - _middle(wait[before]) >= _HALF * (change.after - change.before) > 0:
         found.append("input wait")
-    others = {"memory": log.memory_bytes.astype(np.float64), **log.values}
+    rates = {name: one for name, one in log.devices.items() if not name.endswith(_ENERGY)}
+    others = {"memory": log.memory_bytes.astype(np.float64), **log.values, **rates}
     for name, values in others.items():
         one, other = _middle(values[before]), _middle(values[after])
         near = values[max(change.step - 50, 0) : change.step]
@@ -196,8 +291,12 @@ def _moved_with(log: LoggedSteps, change: StepTimeChange) -> str:
 
 
 def _middle(values: F64) -> float:
-    known = values[np.isfinite(values)]
+    known = _known(values)
     return float(median(known)) if len(known) else nan
+
+
+def _known(values: F64) -> F64:
+    return values[np.isfinite(values)]
 
 
 def _windows(log: LoggedSteps) -> Iterator[dict[str, Any]]:

@@ -26,6 +26,7 @@ from stepscope.capture import step_clock, tracing
 from stepscope.capture.file import logdir
 from stepscope.capture.runtime import machine
 from stepscope.capture.runtime.ticker import Ticker
+from stepscope.capture.telemetry import DeviceReadings
 from stepscope.errors import CaptureError
 from stepscope.formats.step_log import SUMMARY_ENDING, summary_of
 from stepscope.schema import names
@@ -77,6 +78,8 @@ class StepLogWriter:
         # Whether the last line has no end, and whether a chunk was lost.
         self._is_torn = self._has_failed = False
         self._cpu_ns = time.process_time_ns()
+        # Opened on the thread of ours: the program waits for no driver.
+        self._devices: DeviceReadings | None = None
         self._lock = threading.Lock()
         self._ticker = Ticker("steps", 1 / _SECONDS, lambda _, __: self.flush())
 
@@ -180,6 +183,11 @@ class StepLogWriter:
             "wait_us": (np.add.reduceat(wait, first) // _US).tolist(),
         }
         body = {"chunk": chunk, "rows": rows, "values": _means(values, self._written, first, group)}
+        if self._devices is None:
+            # The first chunk has none: energy counts from here.
+            self._devices = DeviceReadings()
+        elif devices := self._devices.take():
+            body["devices"] = {name: float(f"{value:.5g}") for name, value in devices.items()}
         text = json.dumps(body, separators=(",", ":"))[1:].encode()
         return chunk, b'%s"%08x",%s\n' % (names.STEP_LOG_HEAD, zlib.crc32(text), text)
 

@@ -1,7 +1,8 @@
 """Step logs (``stepscope record --steps-log``, ``stepscope.init(log=…)``): a line per chunk.
 
-A line is ``{"stepscope_steps":1,"crc":"…","chunk":{…},"rows":{…},"values":{…}}``. ``chunk`` is the
-summary, ``rows`` has a column per quantity, ``values`` row and mean of the values of the program.
+A line is ``{"stepscope_steps":1,"crc":"…","chunk":{…},"rows":{…},"values":{…},"devices":{…}}``.
+``chunk`` is the summary, ``rows`` has a column per quantity, ``values`` row and mean of the values
+of the program, ``devices`` readings such as power, and energy in J since the chunk before.
 The checksum is the CRC-32 of the text after it. A process appends whole lines, so only the last one
 is broken if the process writes on or was killed.
 
@@ -142,6 +143,7 @@ class Chunk:
         columns: By name, a value of each row: ``steps`` that were put together, ``begin_us`` since
             ``begin_ns``, and ``sum_us``, ``max_us`` and ``wait_us`` of these steps.
         values: By name, row and mean of a value of the program.
+        devices: Readings of devices by name.
     """
 
     process: tuple[str, ...]
@@ -150,6 +152,7 @@ class Chunk:
     memory_bytes: int
     columns: dict[str, list[int]]
     values: dict[str, dict[int, float]]
+    devices: dict[str, float]
 
 
 def chunk_of(line: bytes) -> Chunk | None:
@@ -163,6 +166,7 @@ def chunk_of(line: bytes) -> Chunk | None:
             str(name): {int(row): float(value) for row, value in pairs}
             for name, pairs in found.get("values", {}).items()
         }
+        devices = {str(name): float(value) for name, value in found.get("devices", {}).items()}
         process = tuple(str(chunk.get(key, "")) for key in _PROCESS)
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         return None
@@ -171,7 +175,7 @@ def chunk_of(line: bytes) -> Chunk | None:
     numbers = [first, memory, *(value for column in columns.values() for value in column)]
     if not (0 <= min(numbers) <= max(numbers) <= _MOST_NUMBER and 0 <= begin_ns <= _MOST_BEGIN_NS):
         return None
-    return Chunk(process, first, begin_ns, memory, columns, values)
+    return Chunk(process, first, begin_ns, memory, columns, values, devices)
 
 
 def summary_of(chunk: dict[str, Any]) -> bytes:
@@ -215,7 +219,9 @@ class _Log:
         into = self.processes.setdefault(chunk.process, defaultdict(list))
         values = self._values.setdefault(chunk.process, {})
         known = len(into["steps"])
-        for name, rows_of in chunk.values.items():
+        noted = {names.STEP_LOG_VALUE + name: rows for name, rows in chunk.values.items()}
+        noted |= {names.STEP_LOG_DEVICE + name: {0: one} for name, one in chunk.devices.items()}
+        for name, rows_of in noted.items():
             if name not in values and len(values) >= names.STEP_LOG_MOST_NAMES:
                 continue
             kept = {row + known: value for row, value in rows_of.items() if 0 <= row < count}
@@ -256,7 +262,7 @@ class _Log:
             ]
             stats += [
                 Stat(
-                    names.STEP_LOG_VALUE + value,
+                    value,
                     np.asarray(list(rows.values()), np.float64),
                     np.asarray(list(rows), np.int64),
                 )

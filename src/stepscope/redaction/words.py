@@ -65,17 +65,17 @@ dropped ds dsplit dst dstack dto dtoh dtype dtypes dual dummy dump duplicate dur
 dyn dynamic dynamo dz each eager earray ed edge edges edit ee eff effects efficient
 efficientzerotensor eig eigen eigenmetakernel eigh eigvals eigvalsh ein einsum einsumfunc element
 elements elementwise elemt else elu emb embed embedding embs empty emset enable enabled encode
-encoder end ended ends endswith engine enqueue ensemble ensure enter entire entr entries entropy
-enum enumerate environment envs ep epilogue epoch epoll eq equal er erase erf erfc erfcx erfinv
-error errors escapes est estimated estimator etc etw euclidean ev eval evaluat evaluate evaluation
-evaluator even event events every everything ex exact example examples exceeded except exception
-exceptions exclusive exec executable execute executed execution executions executor exist existing
-exists exit exp expand expandtabs experimental expert expint expit explicit expm exponential
-export exported ext extdata extend extension external extract eye fabric fabs fact factor
-factorial fadd fake fallback false family fast faster fastest fastparquet fault fb fbar fbgemm
-fcompute fd fdo fdw feature fecs fermi fetch fetches few fewer ff ffi ffma fft fftfreq fftn fftnd
-fftshift field fifo file filename filespec filesystem fill fillbuffer filled fillfunctor filter
-filtered finalize find fingerprint finished finite firefox first fit fix fixed flags flash
+encoder end ended ends endswith energy engine enqueue ensemble ensure enter entire entr entries
+entropy enum enumerate environment envs ep epilogue epoch epoll eq equal er erase erf erfc erfcx
+erfinv error errors escapes est estimated estimator etc etw euclidean ev eval evaluat evaluate
+evaluation evaluator even event events every everything ex exact example examples exceeded except
+exception exceptions exclusive exec executable execute executed execution executions executor
+exist existing exists exit exp expand expandtabs experimental expert expint expit explicit expm
+exponential export exported ext extdata extend extension external extract eye fabric fabs fact
+factor factorial fadd fake fallback false family fast faster fastest fastparquet fault fb fbar
+fbgemm fcompute fd fdo fdw feature fecs fermi fetch fetches few fewer ff ffi ffma fft fftfreq fftn
+fftnd fftshift field fifo file filename filespec filesystem fill fillbuffer filled fillfunctor
+filter filtered finalize find fingerprint finished finite firefox first fit fix fixed flags flash
 flashinfer flat flatten flax flexible flight flip fliplr flipud float floating floatlist floor
 floordiv flops flow flush fmac fmax fmha fmin fmod fmul fn fnu fnuz fold folded folding for
 foreach fork form format formats formatted formatting forward forwardprop found fp fprint fprop fq
@@ -202,11 +202,11 @@ tables tachyon tag tail take taken takes tall tan tanh tape target task tb tbc t
 telemetry tell tem temp template temporary tensor tensorboard tensordot tensorflow tensorinv
 tensorop tensorrt tensors tensorsolve tensorstore teraflops test text tf tfe tfprof tfrt th than
 that the them then they this thnn those thq thread threading threadpool threads threefry threshold
-throttle through throughput thrust thunk thunks tid tifffile tile tiles tilesize time timed
-timeline times timeseries timestamp timing timm tmp tn tnn tnt to together toggle toggles token
-tokens toks told tolist toml too tool top topk torch torchinductor torchvision total tpu trace
-traceable traceback traced tracer traces tracing track trackable tracking tracks train trainer
-training traits transcode transfer transform transformer transformers transforms translate
+throttle throttled through throughput thrust thunk thunks tid tifffile tile tiles tilesize time
+timed timeline times timeseries timestamp timing timm tmp tn tnn tnt to together toggle toggles
+token tokens toks told tolist toml too tool top topk torch torchinductor torchvision total tpu
+trace traceable traceback traced tracer traces tracing track trackable tracking tracks train
+trainer training traits transcode transfer transform transformer transformers transforms translate
 transport transpose trapezoid trapz tree trees trf tri triangular tricks tridiagonal trigger tril
 trilinear trip triplet triton triu trivial trs trsm trtri true truediv trunc truncate truncated
 trusted try ts tsl tst tstate tsv tt tuple turing two twodim tx txt type typename types ucc ucp

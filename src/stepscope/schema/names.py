@@ -234,6 +234,10 @@ STEP_LOG_MAX: Final = "log_max_us"
 STEP_LOG_WAIT: Final = "log_wait_us"
 STEP_LOG_MEMORY: Final = "log_memory_bytes"
 STEP_LOG_VALUE: Final = "log value: "
+# Of the first step of a chunk: readings of devices follow this, energy (J) since the chunk before.
+STEP_LOG_DEVICE: Final = "log device: "
+STEP_LOG_ENERGY_END: Final = " energy"
+STEP_LOG_THROTTLED_END: Final = " throttled"
 # Names of values that are read; the writer keeps fewer.
 STEP_LOG_MOST_NAMES: Final = 100
 # Events of a start have a kind of work (``START_KINDS``), a line of the program, bytes read and the

@@ -13,7 +13,7 @@ import pytest
 from stepscope.capture import telemetry
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorders.telemetry import Telemetry
-from stepscope.capture.telemetry import Metric, Rates, amd, nvidia, torch_memory
+from stepscope.capture.telemetry import Metric, MetricSource, Rates, amd, nvidia, rapl, torch_memory
 from stepscope.capture.telemetry.proc import ProcSource
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.devices import devices
@@ -40,7 +40,7 @@ def proc(root: Path, *, idle: int, received: int, cpu: int, name: str = "python"
     return root
 
 
-def readings(source: ProcSource, now_ns: int) -> dict[str, float]:
+def readings(source: MetricSource, now_ns: int) -> dict[str, float]:
     return {counter.name: value for counter, value in source.read(now_ns)}
 
 
@@ -125,6 +125,54 @@ def test_a_total_that_went_back_gives_no_rate() -> None:
     assert rates.of(counter, SECOND, 50) == []
     assert rates.of(counter, SECOND, 60) == []
     assert rates.of(counter, 2 * SECOND, 90) == [(counter, 30)]
+
+
+def zone(root: Path, folder: str, name: str, energy_uj: int | str, range_uj: int = 10**9) -> None:
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / folder / "name").write_text(f"{name}\n")
+    (root / folder / "energy_uj").write_text(f"{energy_uj}\n")
+    (root / folder / "max_energy_range_uj").write_text(f"{range_uj}\n")
+
+
+def test_energy_counts_on_where_its_counter_begins_again(tmp_path: Path) -> None:
+    zone(tmp_path, "intel-rapl:0", "package-0", 999_000_000)
+    zone(tmp_path, "intel-rapl:0:0", "core", 5)
+    zone(tmp_path, "intel-rapl:0:1", "dram", 100)
+    zone(tmp_path, "intel-rapl:1", "psys", 7)
+    source = rapl.open_source(tmp_path)
+    assert source is not None
+    names = [name for name, _ in source.zones]
+    assert names == ["CPU package 0", "Memory of package-0"]
+    assert readings(source, 0) == {"CPU package 0 energy": 0, "Memory of package-0 energy": 0}
+    zone(tmp_path, "intel-rapl:0", "package-0", 29_000_000)  # 1 J to the end, and 29 J from 0
+    found = readings(source, 2 * SECOND)
+    assert found["CPU package 0 energy"] == pytest.approx(30)
+    assert found["CPU package 0 power"] == pytest.approx(15)
+    (tmp_path / "intel-rapl:0/energy_uj").unlink()
+    assert "CPU package 0 energy" not in readings(source, 3 * SECOND)
+
+
+def test_energy_that_may_not_be_read_is_no_source(tmp_path: Path) -> None:
+    assert rapl.open_source(tmp_path) is None
+    zone(tmp_path, "intel-rapl:0", "package-0", "")
+    assert rapl.open_source(tmp_path) is None
+
+
+def test_devices_of_the_step_log_have_energy_since_the_last_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zone(tmp_path, "intel-rapl:0", "package-0", 1_000_000)
+    monkeypatch.setattr(rapl, "_ROOT", tmp_path)
+    nvml = fake_nvml()
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    devices = telemetry.DeviceReadings()
+    zone(tmp_path, "intel-rapl:0", "package-0", 4_500_000)
+    nvml.nvmlDeviceGetTotalEnergyConsumption = lambda _: 12_000
+    found = devices.take()
+    assert found["CPU package 0 energy"] == pytest.approx(3.5)
+    assert found["GPU 0 energy"] == pytest.approx(7.0)
+    assert found["GPU 0 power"] == 250.5 and found["GPU 0 throttled"] == 1
+    assert not any("busy" in name or "memory used" in name for name in found)
 
 
 class NVMLError(Exception):

@@ -15,7 +15,14 @@ from stepscope.errors import DecodeError, StepscopeError
 
 
 def chunk(
-    lengths_us: list[int], first: int = 0, *, group: int = 1, wait_us: int = 0, **more: Any
+    lengths_us: list[int],
+    first: int = 0,
+    *,
+    group: int = 1,
+    wait_us: int = 0,
+    values: dict[str, list[list[float]]] | None = None,
+    devices: dict[str, float] | None = None,
+    **more: Any,
 ) -> bytes:
     """A line, with rows one after the other."""
     begins = [sum(lengths_us[:number]) for number in range(len(lengths_us))]
@@ -32,7 +39,8 @@ def chunk(
             "max_us": lengths_us,
             "wait_us": [wait_us] * count,
         },
-        "values": {"loss": [[0, 0.5]]},
+        "values": values or {"loss": [[0, 0.5]]},
+        "devices": devices or {},
     }  # fmt: skip
     text = json.dumps(body, separators=(",", ":"))[1:].encode()
     return b'{"stepscope_steps":1,"crc":"%08x",%s\n' % (zlib.crc32(text), text)
@@ -123,6 +131,59 @@ def test_a_lasting_change_is_found_with_what_moved(tmp_path: Path) -> None:
     assert change.seen_after <= 50
     assert change.delta_frac == pytest.approx(0.1, abs=0.01)
     assert found.headline == ("390 steps, 10 ms each; 10 % slower since step 300, with input wait.")
+
+
+def measured(joules: float | None, first: int, throttled: int = 0) -> bytes:
+    """A chunk of ten steps."""
+    devices = {} if joules is None else {"GPU 0 energy": joules, "CPU package 0 energy": 1.0}
+    return chunk([10_000] * 10, first, devices=devices | {"GPU 0 throttled": throttled})
+
+
+def test_energy_is_of_the_steps_of_its_chunks(tmp_path: Path) -> None:
+    log = tmp_path / "run.steps"
+    joules = [None, 20.0, 24.0, 22.0, 22.0]
+    log.write_bytes(b"".join(measured(one, 10 * at, at > 2) for at, one in enumerate(joules)))
+    found = told(log)
+    gpu, cpu = found.energy.records()
+    # The first chunk has no energy: its steps do not count.
+    assert (gpu.device, gpu.joules, gpu.step_joules) == ("GPU 0", 88.0, 2.2)
+    assert gpu.error_joules == pytest.approx(2 * (8 / 3) ** 0.5 / 4**0.5 / 10)
+    assert cpu.step_joules == 0.1 and cpu.capped_frac != cpu.capped_frac
+    assert found.step_joules == pytest.approx(2.3)
+    assert gpu.capped_frac == pytest.approx(0.4)
+    (capped,) = (one for one in found.diagnostics if one.slug == "clock-capped")
+    assert capped.message.startswith("GPU 0 was throttled in 40 % of the readings")
+
+
+def test_energy_per_sample_needs_the_samples_of_a_step(tmp_path: Path) -> None:
+    log = tmp_path / "run.steps"
+    samples = {"samples": [[0, 32.0]], "loss": [[0, 1.0]]}
+    chunks = [
+        chunk([10_000] * 10, 10 * at, values=samples, devices={"GPU 0 energy": 64.0})
+        for at in range(3)
+    ]
+    log.write_bytes(b"".join(chunks))
+    assert told(log).sample_joules == pytest.approx(0.2)
+    log.write_bytes(chunk([10_000] * 10) + chunk([10_000] * 10, 10))
+    found = told(log)
+    assert found.step_joules != found.step_joules and not len(found.energy)
+
+
+def test_a_change_names_the_clock_that_moved_with_it(tmp_path: Path) -> None:
+    log = tmp_path / "run.steps"
+    clocks = [1980.0] * 40 + [1410.0] * 40
+    log.write_bytes(
+        b"".join(
+            chunk(
+                [10_000 if clock > 1500 else 13_000] * 10,
+                10 * at,
+                devices={"GPU 0 SM clock": clock},
+            )
+            for at, clock in enumerate(clocks)
+        )
+    )
+    (change,) = told(log).changes.records()
+    assert (change.step, change.moved_with) == (400, "GPU 0 SM clock")
 
 
 def test_unequal_columns_are_no_chunk(tmp_path: Path) -> None:

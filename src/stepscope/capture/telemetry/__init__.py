@@ -7,6 +7,7 @@ not available has no value, never 0.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Final, NamedTuple, Protocol, cast
@@ -38,16 +39,21 @@ class MetricSource(Protocol):
 SOURCES: Final[tuple[str, ...]] = (
     "stepscope.capture.telemetry.proc:open_source",
     "stepscope.capture.telemetry.other_systems:open_source",
+    "stepscope.capture.telemetry.rapl:open_source",
     "stepscope.capture.telemetry.nvidia:open_source",
     "stepscope.capture.telemetry.amd:open_source",
     "stepscope.capture.telemetry.torch_memory:open_source",
 )
+#: Those that know energy, power, clocks and temperature.
+DEVICE_SOURCES: Final = SOURCES[2:5]
+_DEVICE_UNITS: Final = frozenset({"J", "W", "MHz", "°C"})
+THROTTLED: Final = "throttled"
 
 
-def open_sources() -> tuple[list[MetricSource], list[str]]:
+def open_sources(lines: Iterable[str] | None = None) -> tuple[list[MetricSource], list[str]]:
     """The sources of this machine, and why others could not be opened."""
     opened, failed = [], []
-    for line in SOURCES:
+    for line in SOURCES if lines is None else lines:
         module, _, name = line.partition(":")
         try:
             source = cast(
@@ -59,6 +65,32 @@ def open_sources() -> tuple[list[MetricSource], list[str]]:
             if source is not None:
                 opened.append(source)
     return opened, failed
+
+
+class DeviceReadings:
+    """Energy, power, clocks and temperature of processors and GPUs, for the step log.
+
+    A counter of energy that cannot be read has no value.
+    """
+
+    def __init__(self) -> None:
+        self._sources, _ = open_sources(DEVICE_SOURCES)
+        self._joules: dict[str, float] = {}
+        self.take()
+
+    def take(self) -> dict[str, float]:
+        """Values by name; energy in J since the last time."""
+        found: dict[str, float] = {}
+        for source in self._sources:
+            for metric, value in source.read(time.monotonic_ns()):
+                if metric.unit == "J":
+                    before = self._joules.get(metric.name)
+                    self._joules[metric.name] = value
+                    if before is not None and value >= before:
+                        found[metric.name] = value - before
+                elif metric.unit in _DEVICE_UNITS or metric.name.endswith(THROTTLED):
+                    found[metric.name] = value
+        return found
 
 
 class Rates:

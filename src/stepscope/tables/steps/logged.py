@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ class LoggedSteps:
         sum_us, max_us, wait_us: Time of its steps, the longest one, and their wait for input.
         memory_bytes: Memory of the process; 0 if unknown.
         values: Means of the values that the program gave, by name; NaN in rows without.
+        devices: Readings of devices by name, in the first row of each chunk that has some; energy
+            is in J since the chunk before.
     """
 
     process: str
@@ -38,6 +40,7 @@ class LoggedSteps:
     wait_us: I64
     memory_bytes: I64
     values: Mapping[str, F64]
+    devices: Mapping[str, F64] = field(default_factory=dict)
 
     @property
     def mean_us(self) -> F64:
@@ -58,8 +61,9 @@ def has_logged_steps(host: Host) -> bool:
 def logged_steps(host: Host) -> tuple[LoggedSteps, ...]:
     """The steps of each process of a step log."""
     space = host.space
-    noted = {name for name in space.stat_metadata.name if name.startswith(names.STEP_LOG_VALUE)}
-    given = sorted(noted)[: names.STEP_LOG_MOST_NAMES]
+    prefixes = names.STEP_LOG_VALUE, names.STEP_LOG_DEVICE
+    noted = {name for name in space.stat_metadata.name if name.startswith(prefixes)}
+    given = sorted(noted, reverse=True)[: names.STEP_LOG_MOST_NAMES]
     numbers = (
         names.STEP_NUM,
         names.STEP_LOG_STEPS,
@@ -70,10 +74,7 @@ def logged_steps(host: Host) -> tuple[LoggedSteps, ...]:
     )
     columns = stats_by_name(space, (*numbers, *given))
     counted = [(columns[name].rows, columns[name].ints) for name in numbers]
-    named = {
-        name.removeprefix(names.STEP_LOG_VALUE): (columns[name].rows, columns[name].floats)
-        for name in given
-    }
+    named = {name: (columns[name].rows, columns[name].floats) for name in sorted(given)}
     found = []
     for line in space.lines:
         if space.planes[line.plane].name != names.STEP_LOG_PLANE or line.begin == line.end:
@@ -86,8 +87,18 @@ def logged_steps(host: Host) -> tuple[LoggedSteps, ...]:
             for name, (rows, values) in named.items()
             if np.searchsorted(rows, line.begin) < np.searchsorted(rows, line.end)
         }
+        values, devices = (
+            {
+                name.removeprefix(prefix): one
+                for name, one in means.items()
+                if name.startswith(prefix)
+            }
+            for prefix in prefixes
+        )
         start = space.events.start_ps[line.begin : line.end]
-        found.append(LoggedSteps(line.name, first, steps, start, sums, most, wait, memory, means))
+        found.append(
+            LoggedSteps(line.name, first, steps, start, sums, most, wait, memory, values, devices)
+        )
     return tuple(found)
 
 
