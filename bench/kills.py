@@ -2,9 +2,10 @@
 
     python -m bench.kills [--times 200] [--seed 1] [--only Report Columns]
 
-A process writes a recording, a report, an export, a cache entry or a pod's summaries, and dies at
-a random moment of its work. A recording must open with all steps
-but those of its last chunk. A report or an export must be the old one or the new one, never a part.
+A process writes a recording, a step log, a report, an export, a cache entry or a pod's summaries,
+and dies at a random moment of its work. A recording must open with all steps but those of its last
+chunk, and so must a step log. A report or an export must be the old one or the new one, never a
+part.
 With whatever is left of the cache or of summaries, the answer must be the same as before. Then the
 writers of files meet a limit of the size of files, as on a full disk, at a random size: they must
 end with one error, and leave the old file as it was.
@@ -31,9 +32,12 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
+import numpy as np
+
 import stepscope
 from stepscope.errors import StepscopeError
 from stepscope.store.column_cache import MIN_AGE_NS, VARIABLE, cache_folder, load, snapshot
+from stepscope.store.step_summaries import read_summaries
 from stepscope.surfaces.cli.main import run as command
 from tests.e2e.recorded_programs import names_in
 from tests.profiles import worked_example
@@ -43,11 +47,16 @@ _CHUNK_S: Final = 0.05
 _STEP_S: Final = 0.004
 # So many steps may be in the chunk that was open, on a machine that is busy with other work.
 _MOST_LOST: Final = 400
+# A chunk's seconds, and those that its writing may come late.
+_MOST_LOST_S: Final = 4.0
 _OLD: Final = b"what was there before"
 
 
 class Writer:
     """One kind of work that writes files."""
+
+    #: How long it works; None: until it has finished.
+    seconds: float | None = None
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,6 +76,8 @@ class Writer:
 
 class Recording(Writer):
     """A recording of steps, each with its number in its name."""
+
+    seconds = 2.5
 
     def write(self) -> None:
         """Record until it is killed, and note each step that ended."""
@@ -102,6 +113,41 @@ class Recording(Writer):
         """Remove what was recorded."""
         for path in sorted(self.folder.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
+
+
+class StepLog(Recording):
+    """A step log, of which a kill takes the steps since its last chunk."""
+
+    seconds = 6.0
+
+    def write(self) -> None:
+        """Log until it is killed, and note when each step ended."""
+        stepscope.init(log=self.folder / "run.steps")
+        with (self.folder / "ended").open("wb", buffering=0) as ended:
+            for number in range(1_000_000):
+                with stepscope.step(number):
+                    time.sleep(_STEP_S)
+                ended.write(time.time_ns().to_bytes(8, "little"))
+
+    def check(self) -> str:
+        """Whole chunks without a gap, as many summaries, and the seconds that are lost."""
+        ended = self.folder / "ended"
+        times = np.frombuffer(ended.read_bytes() if ended.exists() else b"", np.int64)
+        if not len(times):
+            return "before the first step"
+        log = self.folder / "run.steps"
+        steps, end_ns = 0, int(times[0])
+        if log.exists() and log.stat().st_size:
+            found = stepscope.open(log).step_log()
+            assert not found.diagnostics, found.diagnostics
+            (summaries,) = read_summaries(log)
+            steps = int(summaries.records["steps"].sum())
+            # The kill may come between the two files.
+            assert 0 <= found.steps - steps <= found.steps - summaries.records["first"][-1]
+            steps, end_ns = found.steps, int(times[found.steps - 1])
+        lost_s = (int(times[-1]) - end_ns) / 1e9
+        assert lost_s <= _MOST_LOST_S, f"{lost_s:.1f} s, {len(times) - steps} steps, are lost"
+        return f"less than {int(lost_s) + 1} s lost"
 
 
 class File(Writer):
@@ -227,7 +273,7 @@ class Columns(Writer):
             path.unlink()
 
 
-WRITERS: Final[tuple[type[Writer], ...]] = (Recording, Report, Export, Summaries, Columns)
+WRITERS: Final[tuple[type[Writer], ...]] = (Recording, StepLog, Report, Export, Summaries, Columns)
 
 
 def _quietly(work: Callable[[], None], begun: Event, limit_bytes: int) -> None:
@@ -254,9 +300,9 @@ def started(work: Callable[[], None], limit_bytes: int = -1) -> ForkServerProces
 
 
 def seconds_of(writer: Writer) -> float:
-    """How long a writer takes that is not killed; a recording has no end."""
-    if isinstance(writer, Recording):
-        return 2.5
+    """How long a writer takes that is not killed; recordings and logs have no end."""
+    if writer.seconds is not None:
+        return writer.seconds
     writer.reset()
     process = started(writer.write)
     began = time.monotonic()

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.unit.formats.test_step_log import chunk
 
 
 def line(
-    rank: int, lengths_us: list[int], *, first: int = 0, ago_s: float = 0, **more: int
+    rank: int, lengths_us: list[int], *, first: int = 0, ago_s: float = 0, **more: Any
 ) -> bytes:
     """A chunk whose last step ended so long ago."""
     begin = time.time() - ago_s - sum(lengths_us) / 1e6
