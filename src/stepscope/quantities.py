@@ -100,18 +100,23 @@ def time_change(value_ms: float) -> str:
     return with_minus(f"{'+' if value_ms > 0 else ''}{time_words(value_ms)}")
 
 
-def roughly(value_ms: float, beside_ms: float | None = None) -> str:
+def roughly(
+    value_ms: float, beside_ms: float | None = None, most_ms: float | None = None
+) -> str:
     """An estimated time: two digits, for more are not known.
 
     Args:
         value_ms: The estimate.
         beside_ms: A time whose unit it takes; None: its own.
+        most_ms: A time that it cannot exceed: a third digit keeps it from being rounded above.
     """
     if not math.isfinite(value_ms):
         return f"{value_ms:g} ms"
     unit, scale = _unit_of(float(f"{value_ms if beside_ms is None else beside_ms:.2g}"))
-    scaled = float(f"{value_ms * scale:.2g}")
-    return f"{written_out(f'{scaled if scaled >= 0.01 else 0:.2g}')} {unit}"
+    scaled, digits = float(f"{value_ms * scale:.2g}"), 2
+    if most_ms is not None and scaled > most_ms * scale:
+        scaled, digits = min(value_ms, most_ms) * scale, 3
+    return f"{written_out(f'{scaled if scaled >= 0.01 else 0:.{digits}g}')} {unit}"
 
 
 def _unit_of(value_ms: float) -> tuple[str, float]:

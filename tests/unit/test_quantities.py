@@ -125,3 +125,10 @@ def test_sizes_are_read(text: str, size: int) -> None:
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(text)):
         parse_size(text)
+
+
+def test_an_estimate_is_not_rounded_above_what_it_cannot_exceed() -> None:
+    assert roughly(147.0, most_ms=148.0) == "147 ms"
+    assert roughly(147.0, most_ms=200.0) == "150 ms"
+    assert roughly(105.6, most_ms=105.0) == "105 ms"
+    assert roughly(66.0, 105.0, 105.0) == "66 ms"

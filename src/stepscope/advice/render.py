@@ -339,7 +339,7 @@ def _saving(finding: Finding, whole_ms: float | None) -> str:
         low = high = min(high, max(low, part_ms))
     elif is_open:
         high = low
-    amount = _between(roughly(low, high), roughly(high))
+    amount = _between(roughly(low, high, whole_ms), roughly(high, most_ms=whole_ms))
     if whole_ms:
         shares = (share_words(min(one / whole_ms, 1.0)) for one in (low, high))
         amount += f" ({_between(*shares)})"
