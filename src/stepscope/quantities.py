@@ -100,9 +100,7 @@ def time_change(value_ms: float) -> str:
     return with_minus(f"{'+' if value_ms > 0 else ''}{time_words(value_ms)}")
 
 
-def roughly(
-    value_ms: float, beside_ms: float | None = None, most_ms: float | None = None
-) -> str:
+def roughly(value_ms: float, beside_ms: float | None = None, most_ms: float | None = None) -> str:
     """An estimated time: two digits, for more are not known.
 
     Args:

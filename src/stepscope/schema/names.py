@@ -176,6 +176,8 @@ SETTING: Final = "setting_"
 PARAMETERS: Final = "parameters"
 KERAS_POLICY: Final = "keras_dtype_policy"
 TORCH_THREADS: Final = "torch_threads"
+#: Types that PyTorch's products have no fast code for on this CPU.
+TORCH_EMULATES: Final = "torch_emulates"
 # Of the same plane: which lines of the program made the ops of TensorFlow's graphs.
 GRAPH_LINES: Final = "graph_lines"
 PROFILE_START: Final = "profile_start_time"

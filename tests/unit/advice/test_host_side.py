@@ -251,19 +251,23 @@ def test_pauses_that_nothing_tells_about_are_unknown_unless_they_are_most() -> N
 
 
 @pytest.mark.parametrize(
-    ("ops", "threads", "cause"),
+    ("ops", "settings", "cause"),
     [
-        ([("aten/mm:mm", 100.0, 800.0)], "", "part-product"),
-        ([("aten/mm:mm", 100.0, 800.0)], "1 of 16", "part-few-threads"),
+        ([("aten/mm:mm", 100.0, 800.0)], {}, "part-product"),
+        ([("aten/mm:mm", 100.0, 800.0)], {"setting_torch_threads": "1 of 16"}, "part-few-threads"),
         # Ops that cost their dispatch gain nothing by threads.
-        ([("aten/mm:mm", 32.0 * at, 32.0) for at in range(30)], "1 of 16", "part-short-ops"),
+        (
+            [("aten/mm:mm", 32.0 * at, 32.0) for at in range(30)],
+            {"setting_torch_threads": "1 of 16"},
+            "part-short-ops",
+        ),
     ],
 )
 def test_products_of_pytorch_have_threads_and_a_length(
-    ops: Calls, threads: str, cause: str
+    ops: Calls, settings: dict[str, str], cause: str
 ) -> None:
     steps = [Event(name, 1000.0 * n + at, us) for n in range(10) for name, at, us in ops]
-    noted = {"torch_version": "2.13.0"} | ({"setting_torch_threads": threads} if threads else {})
+    noted = {"torch_version": "2.13.0"} | settings
     environment = plane("Task Environment", stats=noted)
     asked = opened(environment, host(line("python", *marks(10), *steps)))
     found = asked.answers("largest-part")[0]

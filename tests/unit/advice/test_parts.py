@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.advice import RULES, advise
 from stepscope.advice.catalogue import causes, effects
+from stepscope.analysis.overview_page import OverviewPage
 from stepscope.analysis.step_account import ShareRow, StepAccount
 from stepscope.registry import Silence
 from stepscope.result import Finding, Place, Ref, Severity
@@ -89,8 +90,21 @@ def test_a_part_gets_the_first_cause_that_fits(
     assert low <= found.saving_ms <= high
 
 
+@pytest.mark.parametrize(
+    ("emulated", "cause"), [("bfloat16, float16", "part-float16"), ("float16", "part-product")]
+)
+def test_products_in_a_type_that_pytorch_emulates_here_are_told(emulated: str, cause: str) -> None:
+    page = ask(GOOD).result("overview_page")
+    assert isinstance(page, OverviewPage)
+    environment = replace(page.environment, settings={"torch_emulates": emulated})
+    advice = told(
+        account(op("MatMul", 5.0, data_type="bf16")),
+        overview_page=replace(page, environment=environment),
+    )
+    assert advice.findings[0].cause == cause
+
+
 READS = part(kind="framework", first="np.asarray(jax.Array)", first_kind="annotated")
-PUTS = of("eager", "DevicePutWithSharding", time_ms=3.0)
 LOOP_OP, ADAM = op("while", 4.0), op("Adam update", 7.0)
 CALLBACK, TABLE = "jit(run)/while/body/{}_callback", "aten/embedding_dense_backward"
 
@@ -101,9 +115,6 @@ CALLBACK, TABLE = "jit(run)/while/body/{}_callback", "aten/embedding_dense_backw
         # A JAX loop that reads values is to read less often.
         ([READS], READS["first"], 0.8, "part-reading"),
         ([READS], READS["first"], 0.3, "part-dispatch"),
-        # Arrays that a callback hands over are its own.
-        ([PUTS, LOOP_OP], CALLBACK.format("pure"), 0.9, "part-callback-arrays"),
-        ([PUTS, LOOP_OP], "dot", 0.9, "part-eager"),
         # Neither vmap nor a scan spares the calls of the interpreter.
         ([LOOP_OP], CALLBACK.format("pure"), 0.85, "part-callback"),
         ([LOOP_OP], CALLBACK.format("io"), 0.85, "part-callback"),

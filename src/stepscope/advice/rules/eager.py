@@ -56,12 +56,11 @@ def _by_steps(case: Case, host: HostActivity) -> Answer:
     inner = "" if place is None else place.function.rpartition(".")[2]
     is_inner = inner.isidentifier() and not inner.startswith("__")
     often = sorted((one for one in calls if one.calls >= 1), key=lambda one: -one.calls)
-    cause = "eager-execution"
     # The outermost function holds the loop, and cannot be compiled.
-    if longest is not None and is_inner and place is not None and not place.caller.endswith(_TOP):
-        cause = "eager-beside-compiled"
+    is_loop = place is not None and (not is_inner or place.caller.endswith(_TOP))
+    is_beside = longest is not None and not is_loop
     return case.match(
-        cause,
+        "eager-beside-compiled" if is_beside else "eager-execution",
         saving,
         step_ms=step,
         severity="info" if is_usual or sure < ACT_FRAC * step else None,
@@ -71,7 +70,7 @@ def _by_steps(case: Case, host: HostActivity) -> Answer:
         idle_ms=idle,
         python_ms=python,
         compiled=None if longest is None else longest.function,
-        inner=inner if is_inner else "train_step",
+        inner=inner if is_inner else "function",
         often=first_names([one.function for one in often]) if len(often) > 1 else None,
     )
 

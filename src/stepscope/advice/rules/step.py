@@ -145,7 +145,7 @@ def _cause(
     return next(one for one in of_parts if first_failure(one.when, facts) is None), facts
 
 
-_FLOAT16: Final = ("f16", "float16")
+_HALF: Final = {"f16": "float16", "bf16": "bfloat16"}
 
 
 def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0.0) -> Facts:
@@ -179,7 +179,6 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
         "data_type": part.text("data_type") or "-",
         "made": _largest_shares(part),
         "calls_python": 1.0 if _calls_python(part) else None,
-        "of_callback": 1.0 if first.startswith(_PUT) and _has_callback(account, part) else None,
         "unplaced": phrase("unplaced") if part.kind in _HAS_LINE and not part.file else None,
         "meanwhile": phrase("meanwhile") if _has_ops(account, overview) else None,
         "runtime_more": phrase("runtime_more") if runtime > 1 else None,
@@ -209,8 +208,11 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
             "faster_update": phrase(way, optimizer=optimizer),
             "updates_tables": part.step_frac if _has_table_gradient(account) else None,
         }
-    if part.text("data_type") in _FLOAT16 and part.name in PRODUCTS and not part.on_device:
-        facts["is_float16_on_host"] = 1.0
+    half = _HALF.get(part.text("data_type"), part.text("data_type"))
+    # CPUs that compute in bfloat16 are many, in float16 few.
+    emulated = settings.get(names.TORCH_EMULATES, "float16").split(", ")
+    if half in emulated and part.name in PRODUCTS and not part.on_device:
+        facts["emulated_type"] = half
     scoped = part.name if part.name in SCOPES else part.op or part.name
     family = family_of(scoped, call if is_call else "")
     if family is not None and part.kind == "eager":
@@ -225,10 +227,6 @@ def part_facts(part: AccountPart, case: Case, framework: str, runtime: float = 0
             "applies": family.applies or None,
         }
     return facts
-
-
-# JAX's runtime puts an array on the device, as for a callback.
-_PUT: Final = "DevicePut"
 
 
 def _has_table_gradient(account: StepAccount) -> bool:
@@ -256,11 +254,6 @@ def _calls_python(part: AccountPart) -> bool:
     """Return whether the op that a part is mostly made of calls Python."""
     families = map(family_of, _made_of(part, HALF_FRAC))
     return any(one is not None and one.id == "python_call" for one in families)
-
-
-def _has_callback(account: StepAccount, part: AccountPart) -> bool:
-    """Return whether a larger part calls Python."""
-    return any(one.time_ms > part.time_ms and _calls_python(one) for one in account.part_list())
 
 
 def _largest_shares(part: AccountPart) -> str:

@@ -240,6 +240,13 @@ def _torch_settings(loaded: _Modules) -> Iterator[tuple[str, str]]:
     # PyTorch begins with a thread for each physical core, which affinity does not count.
     if 2 * threads < own or threads == 1 < own:
         yield names.TORCH_THREADS, f"{threads} of {own}"
+    products = torch.ops.mkldnn
+    fast = {
+        "bfloat16": products._is_mkldnn_bf16_supported(),
+        "float16": products._is_mkldnn_fp16_supported(),
+    }
+    if slow := [kind for kind, is_fast in fast.items() if not is_fast]:
+        yield names.TORCH_EMULATES, ", ".join(slow)
 
 
 def _own_cores() -> int:

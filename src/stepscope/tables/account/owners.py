@@ -36,6 +36,8 @@ K = TypeVar("K")
 _TRACING = "jit"
 # What the loops of these do beside the model is their own, and not how they hand ops over.
 _TRAINERS = re.compile(r"(?:keras|tf_keras|(?:pytorch_)?lightning)\.")
+# A step of a trainer that runs as Python dispatches its ops one by one: it is not compiled.
+_STEP = re.compile(r"(?:^|\.)(?:train|training|validation|test|predict)_step$")
 # A function that a package offers; what others of it do in between is its own.
 _PUBLIC = re.compile(r"(?!_)\w+")
 _OF_PACKAGE = re.compile(r"(?!_)\w+\..")
@@ -208,7 +210,7 @@ def _owner(found: Account, row: int) -> Owner:
             is_carried = bool(found.frames.is_carried[item])
             is_trainers = is_carried and _TRAINERS.match(called.public) is not None
             is_library = code == PYTHON or called.kind == LIBRARY or is_trainers
-            is_library &= not is_module_call(called)
+            is_library &= not (is_module_call(called) or _STEP.search(called.public))
             kind, name = "library" if is_library else "framework", called.public
             if is_library and is_carried:
                 function = ""  # the program's line calls the loop, not this

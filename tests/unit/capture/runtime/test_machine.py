@@ -72,8 +72,19 @@ class Parameter(Tensor):
     pass
 
 
-def torch(*, anomaly: bool = False, deterministic: bool = False, threads: int = 64) -> Any:
+def torch(
+    *,
+    anomaly: bool = False,
+    deterministic: bool = False,
+    threads: int = 64,
+    is_fast: tuple[bool, bool] = (True, True),
+) -> Any:
+    mkldnn = SimpleNamespace(
+        _is_mkldnn_bf16_supported=lambda: is_fast[0],
+        _is_mkldnn_fp16_supported=lambda: is_fast[1],
+    )
     return SimpleNamespace(
+        ops=SimpleNamespace(mkldnn=mkldnn),
         get_num_threads=lambda: threads,
         is_anomaly_enabled=lambda: anomaly,
         are_deterministic_algorithms_enabled=lambda: deterministic,
@@ -112,6 +123,13 @@ def test_threads_are_noted_where_they_leave_half_of_the_cores_idle(
         monkeypatch.setenv("LOCAL_WORLD_SIZE", processes)
     loaded: Any = {"torch": torch(threads=1)}
     assert settings_facts(loaded) == noted
+
+
+def test_types_are_noted_that_pytorch_has_no_fast_code_for_here() -> None:
+    loaded: Any = {"torch": torch(is_fast=(False, False))}
+    assert settings_facts(loaded) == {"setting_torch_emulates": "bfloat16, float16"}
+    loaded = {"torch": torch(is_fast=(True, False))}
+    assert settings_facts(loaded) == {"setting_torch_emulates": "float16"}
 
 
 def test_the_type_that_most_parameters_have_is_noted_unless_it_is_the_usual_one() -> None:

@@ -108,6 +108,7 @@ FIT: Letters = {
     "G": f"{VENV}/tensorflow/python/eager/f.py:890 call",
     "m": "dense/MatMul:MatMul",
 }
+EAGER = FIT | {"G": f"{KERAS}/backend/tensorflow/trainer.py:57 TensorFlowTrainer.train_step"}
 LOOP = [f"{letter}{'-' * 39}" for letter in "PTI"]
 BATCHES = [row * 4 for row in (".G----....", "..mmm.....", "......K--.", "......C--.")]
 
@@ -121,13 +122,14 @@ BATCHES = [row * 4 for row in (".G----....", "..mmm.....", "......K--.", "......
                 ("library", "transformers.Trainer._save_checkpoint"): 1.2,
                 ("op", "matmul"): 1.2,
                 # What runs the model is the loop's: that its call takes time says nothing.
-                ("library", "transformers.Trainer.training_step"): 0.8,
+                ("framework", "main"): 0.8,
             },
         ),
         # Keras is a framework, and its fit a loop.
         (FIT, {("library", "keras.ModelCheckpoint._save_model"): 1.2, ("op", "MatMul"): 1.2}),
+        (EAGER, {("framework", "main"): 1.6, ("op", "MatMul"): 1.2}),
     ],
-    ids=["transformers", "keras"],
+    ids=["transformers", "keras", "keras, eager"],
 )
 def test_what_a_trainer_does_beside_the_model_is_told_by_its_name(
     calls: Letters, expected: dict[tuple[str, str], float]
