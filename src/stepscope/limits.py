@@ -13,10 +13,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NamedTuple
 
 from stepscope.errors import StepscopeError
+from stepscope.records import dataclass
 
 #: Multiplies every limit.
 VARIABLE: Final = "STEPSCOPE_LIMIT_FACTOR"

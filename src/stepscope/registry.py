@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import (
     TYPE_CHECKING,
@@ -23,6 +22,7 @@ from typing import (
 )
 
 from stepscope.errors import UsageError, nearest
+from stepscope.records import dataclass
 from stepscope.result import Finding, Likelihood, Result, Severity
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isfinite
 from types import MappingProxyType
 from typing import (
@@ -32,6 +32,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 
 if TYPE_CHECKING:
     import pandas as pd

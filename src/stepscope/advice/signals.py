@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Final
 
 from stepscope.advice.render import below, listed, unknown
 from stepscope.advice.results import Results
+from stepscope.records import dataclass
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Place, Ref
 from stepscope.tables.core.thresholds import (

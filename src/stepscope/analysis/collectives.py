@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isnan, nan
 from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.quantities import share_words, time_words
+from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
 from stepscope.tables.collectives.exchanges import ExchangeKind, Exchanges, exchanges

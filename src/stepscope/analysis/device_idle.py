@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.core.profile import Host, Profile

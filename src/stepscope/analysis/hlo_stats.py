@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.schema import names

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words, time_words
+from stepscope.records import dataclass
 from stepscope.registry import Need, Panel, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names

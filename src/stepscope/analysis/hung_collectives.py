@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import numpy as np
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.calls import (

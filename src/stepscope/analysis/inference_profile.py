@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Literal
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
 from stepscope.tables.core.devices import devices

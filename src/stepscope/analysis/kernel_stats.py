@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from itertools import accumulate
 from operator import itemgetter
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words, time_words
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
 from stepscope.tables.core.profile import Profile, derived

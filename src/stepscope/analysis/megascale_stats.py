@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from stepscope import how_to_record
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.collectives.dcn_messages import dcn_paths

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import numpy as np
 
 from stepscope import how_to_record
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Profile

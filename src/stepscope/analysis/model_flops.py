@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any, Final
 
@@ -13,6 +12,7 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms, us
 from stepscope.schema.numbers import as_integer

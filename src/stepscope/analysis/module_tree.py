@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
+from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.core.profile import Profile

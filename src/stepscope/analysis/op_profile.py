@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isnan, nan
 from typing import Annotated, Any, Final, Literal
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Profile

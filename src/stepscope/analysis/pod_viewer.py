@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.quantities import time_words
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.operations import CollectiveEvents, collectives

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any, Final
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.columns.space import Bool
+from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.core.profile import Profile

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
 from stepscope.formats.python_frames import short_path
 from stepscope.quantities import share_words, time_words
+from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.profile import Host, Profile

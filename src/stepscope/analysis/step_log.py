@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any, Final
 
@@ -13,6 +12,7 @@ from stepscope import how_to_record
 from stepscope.columns import median
 from stepscope.columns.space import F64, I64
 from stepscope.quantities import share_words, time_words
+from stepscope.records import dataclass
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.schema import names

@@ -5,7 +5,6 @@ The page draws tiles (``docs/timeline-format.md``); this answer is the same time
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,6 +13,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.core.profile import Profile

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import isnan, nan
 from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -12,6 +11,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.errors import UsageError
 from stepscope.quantities import share_words, time_words
+from stepscope.records import dataclass
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Profile

@@ -15,7 +15,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Final
 
@@ -30,6 +29,7 @@ from stepscope.capture.runtime.daemon_thread import beside
 from stepscope.capture.runtime.main_thread import run_waiting
 from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.errors import CaptureError
+from stepscope.records import dataclass
 
 # Who takes precedence: a higher rank takes the profilers from a lower one.
 _RANK: Final = {"flight recorder": 0, "launcher": 1, "remote": 2, "person": 3}

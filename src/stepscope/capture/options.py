@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 
 _LIMITS: Final = (
     "max_memory",

@@ -15,10 +15,10 @@ has a plane of its recorder. Planes with the same name are merged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from stepscope.capture.options import ProfilerOptions
+from stepscope.records import dataclass
 
 NoteSeverity = Literal["info", "warning", "error"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stepscope.capture.recorder import Note
+from stepscope.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

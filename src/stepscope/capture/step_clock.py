@@ -15,7 +15,6 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from statistics import median
 from types import FrameType
 from typing import Any, Final
@@ -23,6 +22,7 @@ from typing import Any, Final
 from stepscope.capture import tracing
 from stepscope.capture.budget import UNDISTURBED_SECONDS, UNDISTURBED_STEPS
 from stepscope.capture.tracing import Emitter
+from stepscope.records import dataclass
 from stepscope.schema import names
 
 #: What steps are known by, the surest first.

@@ -7,7 +7,6 @@ share a few hundred.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from stepscope.columns.ordered import distinct
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.kernels import core
+from stepscope.records import dataclass
 
 Rows = TypeVar("Rows", bound=NDArray[np.integer[Any]])
 

@@ -7,7 +7,6 @@ stats finds those of all wanted names; values are converted when they are asked 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -36,6 +35,7 @@ from stepscope.columns.space import (
 from stepscope.columns.texts import equal_texts
 from stepscope.kernels import core
 from stepscope.kernels.cores import cores, on_cores
+from stepscope.records import dataclass
 from stepscope.utf8 import text_of
 
 Value = int | float | str | bytes | None

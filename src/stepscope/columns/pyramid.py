@@ -9,13 +9,13 @@ cell's count, busy time and longest event are exact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns.space import I32, I64
 from stepscope.kernels import core
+from stepscope.records import dataclass
 
 _FAN_OUT: Final = 16
 _NO_ORDER: Final = np.empty(0, np.int32)

@@ -8,13 +8,13 @@ nothing ran, and how much longer the slowest host's step lasted than its own, su
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.comparison.workers import workers
+from stepscope.records import dataclass
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.event_names import name_codes
 from stepscope.tables.core.op_name import OpCategory

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from stepscope.comparison.pods import SuspectChangeRow
+from stepscope.records import dataclass
 from stepscope.result import Column, Result, Row, Table
 
 

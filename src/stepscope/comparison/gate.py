@@ -10,7 +10,6 @@ does not hold is *missing*.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf, isnan, nan, sqrt
 from typing import Annotated, Any, Final, Literal
 
@@ -19,6 +18,7 @@ from stepscope.comparison.compare import Side, compare
 from stepscope.comparison.comparison import Comparison, PartRow
 from stepscope.comparison.limit import Limit, Quantity
 from stepscope.quantities import signed_percent
+from stepscope.records import dataclass
 from stepscope.result import Column, Result, Row, Table
 from stepscope.tables.steps.bottleneck import LIMITS
 from stepscope.tables.steps.session import session_steps

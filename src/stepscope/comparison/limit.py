@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import isnan
 from typing import Final, Literal
 
 from stepscope.errors import UsageError
 from stepscope.quantities import BYTE_UNITS, milliseconds, size_words
+from stepscope.records import dataclass
 
 Quantity = Literal["time", "bytes", "share", "part"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import Any, Final
@@ -15,6 +14,7 @@ from stepscope.comparison.breakdown import OP, WAITING, Breakdown
 from stepscope.comparison.comparison import PartRow
 from stepscope.comparison.levels import Key, Label, Level
 from stepscope.comparison.names import natural_key, stem
+from stepscope.records import dataclass
 from stepscope.result import Table
 from stepscope.tables.steps.statistics import (
     F64,

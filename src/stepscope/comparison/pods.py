@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import nan
 from typing import Annotated, ClassVar, Final, Literal, TypeVar
 
@@ -12,6 +11,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.pod.report import DeviceRow, Pod
 from stepscope.quantities import time_change, time_words
+from stepscope.records import dataclass
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 
 R = TypeVar("R", bound=Row)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from stepscope.doctor.system import System
+from stepscope.records import dataclass
 
 #: "ok"; "absent": not on this machine, which is not a problem; "warning": recordings lack or cost
 #: something; "problem": recordings fail or have no device events.

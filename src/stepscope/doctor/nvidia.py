@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stepscope.doctor.check import Check
 from stepscope.doctor.place import MachineKind, may_administrate, may_monitor, place_of
 from stepscope.doctor.system import Library, System
+from stepscope.records import dataclass
 
 _DRIVER = "/proc/driver/nvidia/version"
 _PARAMETERS = "/proc/driver/nvidia/params"

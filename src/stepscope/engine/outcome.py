@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
+
+from stepscope.records import dataclass
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

@@ -13,7 +13,6 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +24,7 @@ from stepscope.formats.packed import NULL, CodedTexts, PackedIntegers
 from stepscope.formats.table_pages import PlainTable, TablePages
 from stepscope.formats.trace_tables import LONGEST_TEXT, Rows
 from stepscope.limits import Budget, LimitError, current
+from stepscope.records import dataclass
 
 I64 = NDArray[np.int64]
 

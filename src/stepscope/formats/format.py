@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from stepscope.columns.space import Space
+from stepscope.records import dataclass
 
 
 class Input(Protocol):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from stepscope.formats.format import Identity
+from stepscope.records import dataclass
 
 File = TypeVar("File")
 

@@ -16,7 +16,6 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -27,6 +26,7 @@ from stepscope.formats.kineto.recognise import identity
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
 from stepscope.limits import current, json_value
+from stepscope.records import dataclass
 from stepscope.schema import names
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ ordinary table in UTF-8. For all else, broken pages too, the answer is None, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.formats.packed import NULL, CodedTexts, PackedIntegers
 from stepscope.kernels import core
+from stepscope.records import dataclass
 
 _HEADER_BYTES: Final = 100
 _UTF8: Final = 1

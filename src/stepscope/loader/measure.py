@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from stepscope.errors import UsageError
 from stepscope.quantities import time_words
+from stepscope.records import dataclass
 
 #: Calls of the step that are not counted: they compile.
 _WARM_UP_STEPS: Final = 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +12,7 @@ from stepscope.columns.space import Bool
 from stepscope.pod.intake import Gathered
 from stepscope.pod.rows import runs
 from stepscope.pod.suspects import Suspect
+from stepscope.records import dataclass
 
 F64 = NDArray[np.float64]
 

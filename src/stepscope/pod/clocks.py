@@ -12,7 +12,6 @@ shortest class of meetings used, because who is served first by a collective end
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I32, I64
 from stepscope.pod.meetings import Meetings, Units
 from stepscope.pod.rows import grouped, offsets, runs, whole_units
+from stepscope.records import dataclass
 from stepscope.summary.summary import Who
 
 F64 = NDArray[np.float64]

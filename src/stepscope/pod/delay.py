@@ -10,8 +10,6 @@ waiting; a collective hidden behind other work costs nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +18,7 @@ from stepscope.pod.meetings import Meetings
 from stepscope.pod.rows import runs
 from stepscope.pod.typical import Typical
 from stepscope.pod.waves import Waves
+from stepscope.records import dataclass
 
 F64 = NDArray[np.float64]
 # A picosecond decides between members that are otherwise equal.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I32, I64, Bool
 from stepscope.pod.rows import pieces
+from stepscope.records import dataclass
 
 _MOST: Final = 1 << 62
 

@@ -10,7 +10,6 @@ There is a row per device and collective, so what is kept of each decides how la
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from stepscope.pod.identity import Identified, identified
 from stepscope.pod.intake import Gathered, MeetingGroup
 from stepscope.pod.order import renumbered
 from stepscope.pod.rows import by_index, pieces, runs, whole_units
+from stepscope.records import dataclass
 from stepscope.summary.summary import Who
 from stepscope.tables.collectives.identity import SYMMETRIC
 

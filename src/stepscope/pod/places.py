@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I64, Bool
 from stepscope.pod.meetings import Meetings, Units
 from stepscope.pod.rows import runs
+from stepscope.records import dataclass
 
 F64 = NDArray[np.float64]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
+from stepscope.records import dataclass
 from stepscope.result import Column, Result, Row, Table
 
 #: Why there is no pod, when no device could have waited for another.

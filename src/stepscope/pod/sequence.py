@@ -9,7 +9,6 @@ in this, which comes earlier.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I32, I64, U64
 from stepscope.pod.meetings import Meetings
 from stepscope.pod.rows import runs
+from stepscope.records import dataclass
 
 # Odd numbers that spread what they multiply over all bits (Steele et al., SplitMix64).
 _NTH: Final = np.uint64(0x9E3779B97F4A7C15)

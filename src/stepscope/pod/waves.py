@@ -6,13 +6,12 @@ every row once, with array operations as wide as the pod.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stepscope.columns.space import I32, I64
 from stepscope.pod.meetings import Meetings
 from stepscope.pod.rows import grouped, offsets, pieces
+from stepscope.records import dataclass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

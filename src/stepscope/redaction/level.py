@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 
 Level = Literal["paths", "names", "all"]
 LEVELS: Final[tuple[Level, ...]] = ("paths", "names", "all")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from math import inf
 from threading import Lock, RLock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal
 
 from stepscope.errors import StepscopeError
+from stepscope.records import dataclass
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
 from stepscope.session.pick import pick_run
 from stepscope.session.session import Session

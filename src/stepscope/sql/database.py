@@ -10,13 +10,13 @@ import sys
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import BoundedSemaphore, Event, Lock, Thread, Timer
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Final
 
 from stepscope.errors import StepscopeError
 from stepscope.kernels.cores import cores
+from stepscope.records import dataclass
 from stepscope.sql.door import check_query, named_tables, refusal
 from stepscope.sql.run import table_frame, wrong_query
 from stepscope.sql.tables import TABLES
@@ -46,6 +46,9 @@ class QueryLimits:
 
     rows: int = 1_000_000
     seconds: float = 30.0
+
+
+_LIMITS: Final = QueryLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ class ProfileDatabase:
     def ask(
         self,
         query: str,
-        limits: QueryLimits = QueryLimits(),
+        limits: QueryLimits = _LIMITS,
         check: CancellationCheck = waits,
     ) -> QueryAnswer:
         """Return the answer to a query.

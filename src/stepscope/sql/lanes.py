@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import pyramid
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,12 +13,12 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from stepscope.columns.space import Space
+from stepscope.records import dataclass
 from stepscope.store.column_file import VERSION, read_space, write_space
 
 if TYPE_CHECKING:

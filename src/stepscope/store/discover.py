@@ -12,7 +12,7 @@ import re
 import stat
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -20,6 +20,7 @@ from pathlib import Path
 from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.quantities import count_words
+from stepscope.records import dataclass
 from stepscope.store import trace_runs
 from stepscope.store.companions import with_companions
 from stepscope.store.found import Found, Miss, Run, Source

@@ -6,9 +6,9 @@ Plain values; ``discover`` makes them, ``session`` and the surfaces read them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 
+from stepscope.records import dataclass
 from stepscope.utf8 import shown
 
 _TIMESTAMP = re.compile(r"(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)")

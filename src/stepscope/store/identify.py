@@ -10,9 +10,9 @@ import contextlib
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from stepscope.formats import FORMATS, Format
+from stepscope.records import dataclass
 from stepscope.schema.xspace import Wire, XPlane
 from stepscope.store.found import Miss
 from stepscope.wire.read import fields, read_varint

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
 
 from stepscope.errors import StoreError
+from stepscope.records import dataclass
 from stepscope.store.atomic import write_atomic
 from stepscope.store.found import Source
 from stepscope.urls import is_url

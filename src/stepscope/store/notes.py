@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from stepscope.errors import StoreError, UsageError
+from stepscope.records import dataclass
 from stepscope.store.atomic import write_atomic
 from stepscope.urls import is_url
 from stepscope.utf8 import shown

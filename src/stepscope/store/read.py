@@ -8,13 +8,13 @@ import mmap
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from stepscope.errors import StoreError
 from stepscope.limits import Budget, current
+from stepscope.records import dataclass
 from stepscope.store.identify import GZIP_MAGIC
 from stepscope.store.local import unlistable
 from stepscope.urls import is_url

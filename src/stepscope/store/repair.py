@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from stepscope.columns.merge import merged
@@ -12,6 +11,7 @@ from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.encode import encode
+from stepscope.records import dataclass
 from stepscope.store.atomic import write_atomic
 from stepscope.store.discover import find
 from stepscope.store.identify import XSPACE

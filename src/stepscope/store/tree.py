@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
+from stepscope.records import dataclass
 from stepscope.store.found import Miss
 
 EntryKind = Literal["file", "folder", "other"]

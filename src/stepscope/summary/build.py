@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import distinct, union_spans
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.summary.op_totals import op_totals
 from stepscope.summary.summary import (
     COMMUNICATORS,

@@ -6,12 +6,12 @@ Times are picoseconds on the recording's own clock, counted from ``Who.origin_ns
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.records import dataclass
 from stepscope.tables.steps.attribution import PARTS
 
 #: A summary of another version is made again, never converted.

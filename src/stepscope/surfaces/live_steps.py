@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from stepscope.errors import StepscopeError
 from stepscope.formats.step_log import Chunk, chunk_of
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.steps.change_points import ChangeDetector, StepTimeChange
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from stepscope.field_names import label_of, suffix_of
+from stepscope.records import dataclass
 from stepscope.result import ENVELOPE, Result, Table
 from stepscope.surfaces.format import clean, scalar
 

@@ -7,13 +7,13 @@ both ends with the same context id, which is how a request finds the batch that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from stepscope.columns import StatColumn, nest, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of

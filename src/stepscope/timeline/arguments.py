@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stepscope.columns import pivot
@@ -21,6 +19,7 @@ from stepscope.columns.space import (
     Bool,
     Space,
 )
+from stepscope.records import dataclass
 from stepscope.timeline.model import Timeline, Track
 
 #: What a viewer shows of bytes.

@@ -23,7 +23,6 @@ works to within 1 % of the stretch's end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ import numpy as np
 from stepscope.columns import innermost
 from stepscope.columns.space import I64, Bool
 from stepscope.kernels import core
+from stepscope.records import dataclass
 from stepscope.tables.core.waits import Wait, wait_of
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.timeline.cancellation import CancellationCheck, waits

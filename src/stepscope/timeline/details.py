@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import pivot
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.timeline.flows import KINDS, flows
 from stepscope.timeline.model import F64, Timeline, Track
 from stepscope.timeline.places import EventPlace, children_of, parent_of, place, place_in

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import pivot
 from stepscope.columns.space import I64, U8, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.planes import DEVICE_KINDS, LineKind, PlaneKind, planes
 from stepscope.tables.core.processes import correlation_ids

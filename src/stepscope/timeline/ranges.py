@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from stepscope.columns import nest, sum_by_key, sum_labels, union_spans
 from stepscope.columns.space import I32, I64
 from stepscope.kernels.cores import on_cores
+from stepscope.records import dataclass
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.counters import CounterTotals, counter_totals
 from stepscope.timeline.flows import launches

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 
 from stepscope.columns import pivot
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.core.profile import Host
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.model import Timeline, Track

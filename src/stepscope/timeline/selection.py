@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from stepscope.columns.space import I64
 from stepscope.columns.trim import clipped, trimmed
 from stepscope.errors import UsageError
 from stepscope.quantities import time_words
+from stepscope.records import dataclass
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.planes import DEVICE_KINDS, PlaneKind, planes
 from stepscope.tables.core.profile import Host, Profile, set_known

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns.pyramid import Pyramid
 from stepscope.columns.space import I32, I64
+from stepscope.records import dataclass
 from stepscope.timeline.flows import Flows, flows
 from stepscope.timeline.model import Timeline, Track
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.pyramid import Cells
 from stepscope.columns.space import I32, I64, U8
+from stepscope.records import dataclass
 from stepscope.timeline.cancellation import CancellationCheck, waits
 from stepscope.timeline.counters import CounterCells, counter_cells
 from stepscope.timeline.model import Timeline, Track

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Final
 
 from stepscope.columns import median, quantile
+from stepscope.records import dataclass
 from stepscope.tables.core.thresholds import SOME_FRAC
 from stepscope.tables.steps.found import WINDOW
 from stepscope.tables.steps.session import SessionSteps, why_no_step

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from stepscope.quantities import share_words, time_words, written_out
+from stepscope.records import dataclass
 from stepscope.tables.core.thresholds import LITTLE_FRAC, PART_FRAC
 from stepscope.tables.steps.bottleneck import INPUT_SOME_FRAC, LIMITS, BoundBy
 

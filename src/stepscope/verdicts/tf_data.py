@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import nan
 from typing import Literal
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from stepscope.columns import event_stats as stats_of_event
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names as stat_names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.op_name import OpCategory

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from math import nan
 
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.tables.core.thresholds import CALLS_PER_BATCH, MOST_FRAC, TWO_THIRDS_FRAC
 
 _VERSION = re.compile(r"(V\d+)?(Dataset)?(V\d+)?$")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pkgutil import get_data
 from typing import Any, Final
+
+from stepscope.records import dataclass
 
 if sys.version_info >= (3, 11):
     import tomllib

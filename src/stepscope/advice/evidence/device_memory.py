@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepscope.advice.render import phrase
+from stepscope.records import dataclass
 from stepscope.tables.core.thresholds import NEARLY_ALL_FRAC
 
 if TYPE_CHECKING:

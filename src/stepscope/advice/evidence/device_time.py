@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stepscope.advice.render import silent, unknown
 from stepscope.advice.results import Results
 from stepscope.analysis.device_idle import LABELS
+from stepscope.records import dataclass
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Ref
 from stepscope.tables.core.thresholds import HALF_FRAC, LITTLE_FRAC, NAME_CHARS, SLOWED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.advice.render import unknown
 from stepscope.columns import median
+from stepscope.records import dataclass
 from stepscope.registry import NEGLIGIBLE_FRAC, Unknown
 from stepscope.result import Ref
 from stepscope.schema import names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isnan, nan, prod
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +30,7 @@ from stepscope.advice.evidence.device_time import (
 from stepscope.advice.evidence.lines import place_of_op, place_of_part
 from stepscope.advice.match import Case
 from stepscope.advice.render import below, first_names, listed, silent, unknown
+from stepscope.records import dataclass
 from stepscope.registry import Answer
 from stepscope.result import Place, Ref, Severity
 from stepscope.tables.core.thresholds import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,6 +13,7 @@ from stepscope.advice.match import Case
 from stepscope.advice.render import below, phrase, silent, unknown
 from stepscope.columns import distinct
 from stepscope.columns.space import F64
+from stepscope.records import dataclass
 from stepscope.registry import Answer, Silence, Unknown
 from stepscope.result import Place, Ref
 from stepscope.tables.core.thresholds import (

@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -31,6 +30,7 @@ from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.capture.step_clock import StepClock
 from stepscope.errors import CaptureError
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 
 #: Options of each level, and the things that it does not record; the cheapest level first.
 LEVELS: Final[dict[str, tuple[dict[str, Any], str]]] = {

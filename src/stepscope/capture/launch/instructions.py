@@ -6,12 +6,12 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from stepscope.capture.file.compact import RECORD_VARIABLE
 from stepscope.capture.options import ProfilerOptions
+from stepscope.records import dataclass
 
 _SITE: Final = Path(__file__).resolve().parent / "site"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import Final
@@ -24,6 +23,7 @@ from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.recorder import Collected, Note, Recorded
 from stepscope.capture.runtime.frame_names import FrameNames
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.records import dataclass
 from stepscope.schema import names
 
 #: Of a call: the line it was made from.

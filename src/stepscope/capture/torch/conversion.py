@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from stepscope.capture.runtime.ticker import THREAD_PREFIX
 from stepscope.formats.kineto.planes import to_xspace
 from stepscope.formats.kineto.reading.read import read
 from stepscope.formats.kineto.steps import StepCount, StepMark
+from stepscope.records import dataclass
 
 _SETTINGS: Final = "settings.json"
 _PLANES: Final = "planes"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from stepscope.formats.kineto.slices import Bool, Slices
 from stepscope.formats.xspace.plane_writer import PlaneWriter
+from stepscope.records import dataclass
 
 Value = int | float | str
 _OURS: Final = re.compile(r"(.*)#((?:[^#=]+=[^#]*)?)#", re.DOTALL)

@@ -9,7 +9,6 @@ the calls everywhere else in the file.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from stepscope.columns import by_place, innermost
 from stepscope.formats.kineto.reading.args import NONE
 from stepscope.formats.kineto.slices import Slices, match
+from stepscope.records import dataclass
 from stepscope.schema import names
 
 I64 = NDArray[np.int64]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from stepscope.formats.packed import narrow
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import stat_of
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+from stepscope.records import dataclass
 
 I32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]

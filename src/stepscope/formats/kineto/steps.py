@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.formats.kineto.slices import Slices
 from stepscope.formats.xspace.event_bytes import I64
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.serving_marks import is_engine_step
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from stepscope.formats.launched.recorded import (
 )
 from stepscope.formats.xspace.merged_line import Rows, places
 from stepscope.formats.xspace.plane_writer import in_order
+from stepscope.records import dataclass
 
 _NO_PART: Final = re.compile(r"[^\w.-]+")
 _ANY_TYPE: Final = re.compile(r"[a-z_][a-z0-9_]*")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from stepscope.formats.kineto.names import op_name
 from stepscope.formats.launched.recorded import I64, NONE, Bool
 from stepscope.formats.xspace.plane_writer import Value
+from stepscope.records import dataclass
 from stepscope.schema import names
 
 # "XlaModule:#hlo_module=jit_f,program_id=3#", as TensorFlow, JAX and we write annotations.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -23,6 +22,7 @@ from stepscope.formats.perfetto.packets import (
 )
 from stepscope.formats.perfetto.tracks import Tracks
 from stepscope.formats.xspace.cold_fields import DamageLog, Fields
+from stepscope.records import dataclass
 from stepscope.schema.xspace import Wire
 
 F64 = NDArray[np.float64]

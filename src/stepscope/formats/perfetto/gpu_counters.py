@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Final
 
@@ -19,6 +19,7 @@ from stepscope.formats.perfetto.packets import (
     listed,
 )
 from stepscope.formats.xspace.cold_fields import DamageLog
+from stepscope.records import dataclass
 from stepscope.schema.xspace import Wire
 
 F64 = NDArray[np.float64]

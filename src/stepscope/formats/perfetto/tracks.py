@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from stepscope.formats.messages import numbers, submessages
@@ -13,6 +12,7 @@ from stepscope.formats.perfetto.packets import (
     listed,
 )
 from stepscope.formats.xspace.cold_fields import DamageLog
+from stepscope.records import dataclass
 from stepscope.schema import names
 
 _UUID, _NAME, _PROCESS, _THREAD, _PARENT, _COUNTER, _STATIC_NAME = 1, 2, 3, 4, 5, 8, 10

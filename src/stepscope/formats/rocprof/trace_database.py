@@ -7,7 +7,6 @@ in ``OPS``, or in ``KERN`` where no calls of HIP were recorded. Schema: ROCm/roc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -29,6 +28,7 @@ from stepscope.formats.rocprof.work import (
     add_named_copies,
 )
 from stepscope.formats.trace_tables import Bool, shortcomings
+from stepscope.records import dataclass
 
 TITLE: Final = "a database of rocprof 1 or 2"
 _TIMES: Final = ("BeginNs", "EndNs", "pid")

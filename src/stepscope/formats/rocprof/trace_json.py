@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +28,7 @@ from stepscope.formats.rocprof.work import (
     add_dispatches,
     add_named_copies,
 )
+from stepscope.records import dataclass
 
 TITLE: Final = "rocprof JSON"
 _EVENTS: Final = ("traceEvents", "*")

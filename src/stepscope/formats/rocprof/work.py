@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from stepscope.formats.launched.recorded import (
     launch_numbers,
 )
 from stepscope.formats.xspace.plane_writer import Value
+from stepscope.records import dataclass
 from stepscope.schema import names as stats
 
 #: What such files cannot hold.

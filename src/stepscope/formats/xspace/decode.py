@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import mmap
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -50,6 +49,7 @@ from stepscope.formats.xspace.metadata import (
 from stepscope.formats.xspace.texts import TextReader
 from stepscope.kernels.cores import cores
 from stepscope.limits import current
+from stepscope.records import dataclass
 from stepscope.schema.xspace import Wire, XEventMetadata, XPlane, XSpace
 
 _SPACE_FIELDS: Final = tuple((number, Wire.LEN) for number in XSpace)

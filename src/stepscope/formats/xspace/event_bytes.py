@@ -9,12 +9,12 @@ events together: the cost is some 20 passes over arrays instead of some 20 calls
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.records import dataclass
 from stepscope.schema.xspace import Wire, XEvent, XLine, XStat, tag
 from stepscope.wire import write as wire
 

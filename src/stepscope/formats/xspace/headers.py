@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,6 +13,7 @@ from stepscope.formats.xspace.cold_fields import Fields, in_block, no_fields
 from stepscope.formats.xspace.lines import RawLine
 from stepscope.formats.xspace.metadata import unknown_fields
 from stepscope.formats.xspace.texts import TextReader
+from stepscope.records import dataclass
 from stepscope.schema.xspace import Wire, XLine
 
 # Lines further apart than this share no origin: they are readings of different clocks, and their

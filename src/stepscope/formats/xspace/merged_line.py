@@ -7,7 +7,6 @@ asked for when it is written, so that no event is in memory twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from stepscope.formats.xspace.plane_writer import (
     in_order,
     stat_bits,
 )
+from stepscope.records import dataclass
 
 _BLOCK: Final = 1 << 16
 _PS_PER_NS: Final = 1000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 from typing import Final, TypeVar
@@ -25,6 +24,7 @@ from stepscope.columns.space import (
 from stepscope.formats.xspace.cold_fields import DamageLog, Fields, index
 from stepscope.formats.xspace.ids import IdRows, MissingIds
 from stepscope.formats.xspace.texts import TextReader
+from stepscope.records import dataclass
 from stepscope.schema.xspace import (
     MapEntry,
     Wire,

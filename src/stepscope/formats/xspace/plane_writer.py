@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from stepscope.formats.xspace.event_bytes import I64, StatValues, encode_events
 from stepscope.limits import MAX_NAME_CHARS, current, cut_name
+from stepscope.records import dataclass
 from stepscope.schema.xspace import (
     MapEntry,
     XEventMetadata,

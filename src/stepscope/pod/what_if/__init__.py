@@ -17,7 +17,6 @@ collective or message is what follows its last member's begin.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Final, TypeVar
 
@@ -27,6 +26,7 @@ import polars as pl
 from stepscope.pod.what_if.operations import Operations, read_operations
 from stepscope.pod.what_if.pipeline import COMPUTING, KINDS, schedule_of
 from stepscope.pod.what_if.replay import F64, Bool, ReplaySchedule, replay, transfers
+from stepscope.records import dataclass
 
 _K = TypeVar("_K")
 # Below this there is nothing to divide among causes.

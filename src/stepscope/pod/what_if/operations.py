@@ -7,7 +7,6 @@ reported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import polars as pl
 from stepscope.columns.space import I64
 from stepscope.errors import StepscopeError
 from stepscope.pod.what_if.replay import F64
+from stepscope.records import dataclass
 
 _NEEDED: Final = ("optype", "start_ts", "duration")
 _WHOLE: Final = ("step", "dp_rank", "stage", "rank", "seq_id", "mc", "gmc")

@@ -8,10 +8,11 @@ a replay is a handful of array operations for each operation of the schedule, ho
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from stepscope.records import dataclass
 
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.timeline.axis import axis_of
 

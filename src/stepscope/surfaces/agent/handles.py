@@ -7,10 +7,10 @@ behind ``@`` may be left out; where it stands and is another recording's, the qu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 from stepscope.session import Session
 from stepscope.timeline import timeline
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Lock
 
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 from stepscope.redaction import Redaction
 from stepscope.session import Session, open
 from stepscope.store import Run, find

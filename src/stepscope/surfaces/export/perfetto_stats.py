@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns.space import I64, KIND_DOUBLE, KIND_INT64, KIND_UINT64, U8
+from stepscope.records import dataclass
 from stepscope.surfaces.export.padded import constant, padded, padded_bits, scatter
 from stepscope.timeline import Timeline, Track
 from stepscope.timeline.arguments import arguments

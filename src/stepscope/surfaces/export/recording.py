@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from stepscope.columns.trim import touching, trimmed
 from stepscope.errors import UsageError
 from stepscope.formats.xspace.encode import encode
+from stepscope.records import dataclass
 from stepscope.surfaces.export.chrome_json import chrome_trace
 from stepscope.surfaces.export.perfetto import perfetto_trace
 from stepscope.surfaces.export.stacks import collapsed, pprof, speedscope

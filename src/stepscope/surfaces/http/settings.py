@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 
 DEFAULT_PORT = 8790
 

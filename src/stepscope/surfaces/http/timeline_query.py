@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 from stepscope.timeline import LaneRange, Timeline
 from stepscope.timeline.cancellation import CancellationCheck, waits
 

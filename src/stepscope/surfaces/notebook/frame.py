@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from threading import Lock
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 from stepscope.urls import is_url
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import StepscopeError
+from stepscope.records import dataclass
 from stepscope.registry import Tool, Unavailable
 from stepscope.session import Session
 from stepscope.surfaces.envelope import ProgressInfo, RunInfo, SessionInfo, columnar, tool_info

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns.space import I64, U8, U64
+from stepscope.records import dataclass
 from stepscope.timeline import Timeline, Track
 from stepscope.timeline.flows import flows
 

@@ -8,7 +8,6 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.session import Session
 from stepscope.surfaces.brought_names import brought
 from stepscope.surfaces.format import clean

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +9,7 @@ from stepscope.columns import among, distinct, distinct_keys, sum_by_key
 from stepscope.columns import innermost as innermost_of
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.kernels.memory import give_back
+from stepscope.records import dataclass
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute, compute, only_exchanges, spent_in
 from stepscope.tables.account.correction import recorder_ps

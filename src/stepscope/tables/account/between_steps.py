@@ -6,11 +6,10 @@ the loop all the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.account.owners import name_at, site_of
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host

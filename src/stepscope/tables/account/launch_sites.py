@@ -7,12 +7,13 @@ at the line that ran the op it is of.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from stepscope.columns import distinct_keys, sum_by_key
 from stepscope.columns.space import F64, I64
+from stepscope.records import dataclass
 from stepscope.tables.account.account import COMPUTED, Account
 from stepscope.tables.account.owners import Owner, site_of
 from stepscope.tables.core.interval_overlap import span_at

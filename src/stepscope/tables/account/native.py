@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 from stepscope.columns import among, distinct_keys, look_up, union_spans
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I32, I64, U8, Line
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, is_collective_call

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import distinct, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool, Line
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.core.interval_overlap import covered

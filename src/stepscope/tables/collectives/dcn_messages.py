@@ -7,13 +7,13 @@ xprof/convert/dcn_utils.cc).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import distinct, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows, split
 from stepscope.tables.core.presence import entries_called

@@ -13,7 +13,6 @@ the usual algorithms.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
@@ -22,6 +21,7 @@ import numpy as np
 from stepscope.columns import metadata_stats_by_name, pivot
 from stepscope.columns.space import KIND_BYTES, Bool
 from stepscope.errors import DecodeError
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of, planes
 from stepscope.tables.core.presence import any_event

@@ -7,12 +7,13 @@ TPUs of all hosts count.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 
 from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.collectives.dcn_ops import (
     DcnCollective,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from stepscope.columns import distinct, median, rows_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.limits import json_value
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile, derived

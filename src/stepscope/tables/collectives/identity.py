@@ -11,13 +11,13 @@ the same in the same step are taken to be one communicator, and ``is_guess`` say
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.limits import json_value
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host

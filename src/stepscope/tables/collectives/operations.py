@@ -11,12 +11,11 @@ everywhere at once, its ends tell by how much.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stepscope.columns import distinct, median
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.collectives.halves import whole_collectives
 from stepscope.tables.collectives.identity import (
     SYMMETRIC,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from stepscope.columns import pivot
+from stepscope.records import dataclass
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.planes import DEVICE_KINDS, PlaneKind, planes
 from stepscope.tables.core.profile import Host, derived

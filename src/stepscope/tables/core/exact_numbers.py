@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns.space import KIND_DOUBLE, KIND_INT64, KIND_UINT64, U8, U64
+from stepscope.records import dataclass
 
 F64 = NDArray[np.float64]
 # Up to here a double, and with it a page, holds every integer.

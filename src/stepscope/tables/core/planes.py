@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from stepscope.columns.space import Line
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.presence import Stretch, stat_rows
 from stepscope.tables.core.profile import Host, derived

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import stats_by_name
 from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, NUMBER_KINDS, Bool
+from stepscope.records import dataclass
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import Ints, StatTexts
 

@@ -8,11 +8,11 @@ such a number or name must be of one process.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns.space import I32, I64
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import packed
 from stepscope.tables.core.planes import PlaneKind, planes

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 
 from stepscope.columns import StatColumn, look_up, metadata_stats_by_name, stats_by_name
 from stepscope.columns.space import I32, I64, Space
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 

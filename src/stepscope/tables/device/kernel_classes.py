@@ -8,10 +8,10 @@ Precision and matrix units, which cut across the classes, are in ``kernel_names`
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
+from stepscope.records import dataclass
 from stepscope.tables.device.kernel_names import ALL
 
 OTHER: Final = "other"

@@ -11,10 +11,10 @@ Four dialects of ``kernel_details`` exist in the wild; all are ``key:value`` wor
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from stepscope.records import dataclass
 from stepscope.schema.numbers import whole_number
 
 # A word begins where none is under way; else a long name would be tried from each of its letters.

@@ -15,13 +15,12 @@ hardware counters of a device: they are on the timeline and not here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stepscope.columns import StatColumn, look_up, plane_stats, stats_by_name
 from stepscope.columns.pivot import to_value
 from stepscope.columns.space import I32, I64, KIND_DOUBLE, NUMBER_KINDS, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.exact_numbers import Readings, joined

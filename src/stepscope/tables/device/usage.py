@@ -10,12 +10,12 @@ transfers computes, too, and its name does not say how much.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns import among, distinct, union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.planes import OP_LINE_PLANES, PlaneKind, planes
 from stepscope.tables.core.presence import entries_shaped

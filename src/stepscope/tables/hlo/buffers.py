@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from stepscope.errors import DecodeError
+from stepscope.records import dataclass
 from stepscope.tables.hlo.module import HloModule, ints_of
 from stepscope.wire.read import values
 

@@ -9,9 +9,9 @@ Recorders on TPUs note their compiler's costs with each op; this serves GPUs and
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from stepscope.errors import DecodeError
+from stepscope.records import dataclass
 from stepscope.tables.hlo.category import ARITHMETIC, NO_WORK
 from stepscope.tables.hlo.library_calls import gemm_contracting, library_call_flops
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction, fields_of, ints_of

@@ -8,9 +8,9 @@ instruction that defines it to the last one that reads it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from stepscope.records import dataclass
 from stepscope.tables.hlo.buffers import ALLOC, FREE, SHARE_WITH, BufferPlan, HeapEvent
 from stepscope.tables.hlo.module import HloModule, Instruction
 

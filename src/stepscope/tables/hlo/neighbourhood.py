@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from stepscope.records import dataclass
 from stepscope.tables.hlo.module import ENCLOSES, Computation, HloModule, Instruction
 
 # Bodies in bodies are looked through so far.

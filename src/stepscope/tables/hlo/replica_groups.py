@@ -8,13 +8,13 @@ partitions + partition.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import Final
 
 import numpy as np
 
 from stepscope.errors import DecodeError
+from stepscope.records import dataclass
 from stepscope.tables.hlo.module import HloModule, Instruction, ints_of
 from stepscope.wire.read import values
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from stepscope.errors import DecodeError
+from stepscope.records import dataclass
 from stepscope.wire.read import packed_varints, values
 
 TUPLE = 13

@@ -7,10 +7,10 @@ arguments' values, and of the function object itself: which of these changed, th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
 
+from stepscope.records import dataclass
 from stepscope.tables.core.installed import is_installed
 from stepscope.tables.core.profile import Host
 from stepscope.tables.hlo.module import HloModule, Instruction

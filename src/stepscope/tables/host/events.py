@@ -8,13 +8,13 @@ name alone (which op it is, what kind of work it stands for) is an array over
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
 from stepscope.columns import distinct, rows_of
 from stepscope.columns.space import DATA_OCCURRENCES, I32, I64, U8, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.op_name import (
     OpCategory,

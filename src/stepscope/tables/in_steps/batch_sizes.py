@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns import distinct, rows_of, stats_by_name
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.presence import entries_shaped, entries_starting

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.distinct_rows import packed

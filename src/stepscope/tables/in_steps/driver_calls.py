@@ -9,13 +9,12 @@ cached. Such a call takes long and waits for the device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import among, distinct
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.driver_calls import allocating_names

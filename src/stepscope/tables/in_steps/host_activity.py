@@ -7,12 +7,12 @@ any thread of the step, or a device runs anything; what a thread does meanwhile 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns import distinct, nest, union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped, entries_starting

@@ -10,13 +10,13 @@ the next work before, because it waited.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import distinct, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_shaped

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool, Line
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped

@@ -7,7 +7,6 @@ the optimizer ("adam/mul_3"). One update for each variable is hundreds of small 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import nan
 from typing import Final
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from stepscope.columns import distinct, median, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host

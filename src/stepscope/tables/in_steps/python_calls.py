@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from stepscope.columns import metadata_stats_by_name, nest, rows_of, union_spans
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64, U8, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.interval_overlap import covered

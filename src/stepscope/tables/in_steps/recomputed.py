@@ -8,7 +8,6 @@ what was not kept.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from stepscope.columns import distinct, innermost, rows_of, sum_by_key, union_spans
 from stepscope.columns.space import I64
 from stepscope.quantities import share_words
+from stepscope.records import dataclass
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived

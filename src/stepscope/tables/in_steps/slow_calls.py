@@ -7,13 +7,13 @@ takes milliseconds to minutes where later calls take microseconds, and does not 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import distinct, median, union_spans
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, Profile, derived

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from stepscope.columns import StatColumn, distinct, nest, rows_of, stats_by_name
 from stepscope.columns.space import I32, I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
 from stepscope.tables.core.distinct_rows import distinct_rows

@@ -7,13 +7,13 @@ began is attributed to its op, and what was there before is reported as such.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.memory.allocations import UNKNOWN, Allocations, alive_at, freed_later
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.memory.allocations import UNKNOWN, AllocationLabels, Allocations, alive_at
 from stepscope.tables.memory.breakdown import last_freed
 

@@ -6,10 +6,10 @@ one block for temporaries. That says how much memory running it takes without an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from stepscope.errors import DecodeError
+from stepscope.records import dataclass
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.hlo.module import HloModule
 from stepscope.tables.hlo.modules import hlo_modules

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns import distinct, stats_by_name
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.planes import LineKind, lines_of
 from stepscope.tables.core.presence import any_stretch, entries_named, stat_rows

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from stepscope.columns import pivot
+from stepscope.records import dataclass
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import LEAST_CDNA, Device, devices
 from stepscope.tables.core.planes import PlaneKind, planes

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from stepscope.records import dataclass
 
 _NONE: Final = math.nan
 

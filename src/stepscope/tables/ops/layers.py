@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from stepscope.records import dataclass
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.ops.framework_totals import OpTotals
 

@@ -8,13 +8,13 @@ backward op is computed for the second time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import distinct, innermost, nest
 from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import any_event

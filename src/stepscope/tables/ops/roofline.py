@@ -6,12 +6,12 @@ Formulas: reference §8.4. FLOP rates are in GFLOP/s, bandwidths in GB/s, intens
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stepscope.records import dataclass
 from stepscope.tables.ops.device_peaks import Peaks
 from stepscope.tables.ops.hlo_totals import HloTotals
 

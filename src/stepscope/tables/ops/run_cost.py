@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns.space import I32, I64
+from stepscope.records import dataclass
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host
 from stepscope.tables.torch.costs import cost_of

@@ -8,7 +8,6 @@ unclaimed (``unclaimed_gradients``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from string import digits
 from typing import Final
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from stepscope.columns import distinct, distinct_keys, rows_of, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.result import Place, ms
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, site_of

@@ -12,7 +12,6 @@ are put together take their short ops with them, an op that shrinks shrinks its 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from stepscope.columns import sum_by_key, union_spans
 from stepscope.columns.space import F64, I64, U8, Bool
 from stepscope.kernels import core
 from stepscope.kernels.memory import give_back
+from stepscope.records import dataclass
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.account import COMPUTED, Account
 from stepscope.tables.account.compute import Compute

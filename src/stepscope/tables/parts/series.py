@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log, nan
 
 import numpy as np
 
 from stepscope.columns import median
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.core.thresholds import (
     DOZENS,
     HALF_FRAC,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import nan
 from typing import Final
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from stepscope.columns import pivot, union_spans
 from stepscope.columns.space import F64
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, time_by

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from stepscope.columns import nest
 from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64
 from stepscope.kernels import core
+from stepscope.records import dataclass
 from stepscope.tables.core.interval_overlap import span_at
 
 

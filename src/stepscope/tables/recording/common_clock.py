@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from stepscope.records import dataclass
 from stepscope.tables.core.profile import Host
 from stepscope.tables.host.events import timed_events
 from stepscope.tables.recording.environment import recorded_at

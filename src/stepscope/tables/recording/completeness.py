@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from stepscope.columns import among, distinct, median, pivot, union_spans
 from stepscope.columns.space import I64, KIND_INT64, KIND_UINT64, Bool
 from stepscope.quantities import time_words
+from stepscope.records import dataclass
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import distinct, pivot
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import devices

@@ -7,7 +7,6 @@ more if the thread works on large data between two of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Final
 
@@ -17,6 +16,7 @@ from stepscope.columns import median, pivot
 from stepscope.columns.space import Line
 from stepscope.errors import DecodeError
 from stepscope.quantities import share_words, time_words
+from stepscope.records import dataclass
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.schema.xspace import ProfileOptions

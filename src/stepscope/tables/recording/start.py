@@ -7,7 +7,6 @@ to the function that the main thread was seen in. A moment at which it was not s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from stepscope.columns import (
     union_spans,
 )
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.steps.attribution import steps

@@ -7,13 +7,13 @@ between the sessions before and after a rest are counted by their numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import distinct, median, pivot, rows_of, union_spans
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.profile import Host, Profile, derived

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 
 # Rounds that need to be alike before something counts as a part of each.
 _ALIKE = 0.8

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 
 Certainty = Literal["certain", "likely", "uncertain"]
 # The recording as a whole in place of steps, where none are found.

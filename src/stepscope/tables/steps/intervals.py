@@ -7,12 +7,11 @@ its own, where "own" means asked for from inside its span.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stepscope.columns import median, sum_by_key
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.recording_gaps import crosses_gap, gaps_at_steps

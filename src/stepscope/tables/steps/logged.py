@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import stats_by_name
 from stepscope.columns.space import F64, I64
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 

@@ -7,12 +7,11 @@ devices only coordinate: they are left out where another host has devices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stepscope.columns import distinct
 from stepscope.columns.space import I32, I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.steps.attribution import PARTS, HostSteps, steps

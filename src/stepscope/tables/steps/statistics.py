@@ -32,7 +32,6 @@ range of the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, cos, exp, inf, isfinite, isnan, log10, nan, pi, sin, sqrt
 from statistics import NormalDist
@@ -43,6 +42,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import median, quantile
 from stepscope.columns.space import Bool
+from stepscope.records import dataclass
 
 F64 = NDArray[np.float64]
 

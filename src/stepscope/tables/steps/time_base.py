@@ -9,11 +9,12 @@ account takes the whole recording for its only step, less what the recorder itse
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from stepscope.records import dataclass
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host, Profile, StepsOf, TimeBase, derived
 from stepscope.tables.core.time_spans import TimeSpans

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct, sum_by_key
 from stepscope.columns.space import I32, I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpName, parse_op_name
 from stepscope.tables.core.op_scopes import alike, layer_of

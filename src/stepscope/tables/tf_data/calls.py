@@ -9,12 +9,11 @@ the overlap with direct children, whether or not anybody waited.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stepscope.columns import sum_by_key, sweep
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.core.distinct_rows import distinct_rows, split
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.tf_data.events import IteratorCalls, iterator_calls

@@ -11,7 +11,6 @@ recorded, the cause is the parent's call that was waiting at the time.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import prod
 from typing import Final
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from stepscope.columns import among, distinct, nest, stats_by_name
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.core.presence import any_event, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import Ints

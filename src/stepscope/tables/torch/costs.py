@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import prod
 from typing import Final, NamedTuple
 
+from stepscope.records import dataclass
 from stepscope.tables.torch.signature import TYPES, Shape, Signature, Tensor, element_bytes
 
 

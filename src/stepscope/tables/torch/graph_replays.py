@@ -6,12 +6,12 @@ graph is known by what it runs: replays with the same kernels in the same order 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.core.group_unions import union_by_group
 from stepscope.tables.core.presence import any_event, entries_shaped
 from stepscope.tables.core.profile import Host, derived

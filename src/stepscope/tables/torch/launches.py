@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived

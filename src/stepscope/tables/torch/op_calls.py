@@ -6,12 +6,13 @@ in one call belongs together: a product of matrices may be several kernels and a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from stepscope.columns import innermost
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.group_unions import union_by_group

@@ -6,13 +6,13 @@ begins; what its thread launches until then belongs to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.schema.serving_marks import SGLANG_STEP, VLLM_STEP
 from stepscope.tables.core.group_unions import union_by_group
 from stepscope.tables.core.presence import any_event, entries_named

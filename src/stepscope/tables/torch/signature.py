@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any, Final, TypeGuard
 
 from stepscope.limits import json_value
+from stepscope.records import dataclass
 from stepscope.tables.core.thresholds import DIMS, FEW, LARGEST_DIM
 
 Shape = tuple[int, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import nan
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.presence import any_event, entries_shaped

@@ -12,9 +12,10 @@ tpu_counter_ids_v7x.h, of August 2026. Every counter that is read was compared w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Final
+
+from stepscope.records import dataclass
 
 _WIDTH: Final = 8  # bytes of a counter, so the distance between neighbours
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from math import nan
@@ -11,6 +10,7 @@ import numpy as np
 
 from stepscope.columns import distinct, look_up, metadata_stats_by_name, stats_by_name
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.planes import PlaneKind, planes

@@ -11,7 +11,6 @@ August 2026. docs/tools/utilization_viewer.md says what is counted otherwise her
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Final, Literal
@@ -19,6 +18,7 @@ from typing import Final, Literal
 import numpy as np
 
 from stepscope.columns.space import I64
+from stepscope.records import dataclass
 from stepscope.tables.ops.roofline import F64
 from stepscope.tables.tpu.counters import Generation, PerfCounter
 

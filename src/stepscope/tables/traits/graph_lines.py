@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from stepscope.columns import pivot
 from stepscope.columns.space import KIND_BYTES
 from stepscope.limits import json_value
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.profile import Host, derived

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import pivot
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.core.profile import Host

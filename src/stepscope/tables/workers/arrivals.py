@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.tables.collectives.operations import CollectiveEvents
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Profile

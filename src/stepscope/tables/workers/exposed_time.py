@@ -17,7 +17,6 @@ has W(end) − W(begin), less that of the events of its kind it encloses: no loo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct, nest
 from stepscope.columns.space import I32, I64, U8, Bool
+from stepscope.records import dataclass
 from stepscope.tables.collectives.operations import collectives
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events

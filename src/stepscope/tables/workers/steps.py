@@ -7,7 +7,6 @@ parts are disjoint and sum to the step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import nan
 from typing import Final
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import rows_by_key, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
+from stepscope.records import dataclass
 from stepscope.tables.collectives.operations import CollectiveEvents, collectives
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.interval_overlap import covered

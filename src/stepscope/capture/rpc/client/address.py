@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 
 _TPU_NAME = re.compile(r"(?=.*[a-z])[a-z0-9][a-z0-9-]*")
 _SCHEMES = ("grpc://", "http://")

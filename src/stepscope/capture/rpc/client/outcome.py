@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from stepscope.records import dataclass
 
 WorkerPhase = Literal[
     "connecting", "busy", "ready", "waiting", "recording", "writing", "done", "failed"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from stepscope.capture.rpc.client.address import Address
@@ -11,6 +11,7 @@ from stepscope.capture.rpc.client.channel import Channel
 from stepscope.capture.rpc.protocol.messages import OPTIONS_VERSION, ProfileOptions, ProfileRequest
 from stepscope.capture.rpc.protocol.status import CallFailed, Code
 from stepscope.capture.rpc.server.session_protocol import said_of
+from stepscope.records import dataclass
 
 # How a server of TensorFlow and JAX says that somebody records already.
 _BUSY_TEXT = "nother profiling session"

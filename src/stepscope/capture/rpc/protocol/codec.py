@@ -8,10 +8,10 @@ known fields of another wire type are skipped, as every protobuf reader does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from stepscope.errors import DecodeError
+from stepscope.records import dataclass
 from stepscope.schema.xspace import MapEntry, Wire
 from stepscope.wire.read import Field, fields
 from stepscope.wire.write import number, prefix

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.rpc.protocol.messages import ConfigValue, ProfileOptions, ProfileRequest
 from stepscope.errors import UsageError
+from stepscope.records import dataclass
 
 # Keys of ``advanced_configuration`` that are ours: this and the name of one of our options.
 OWN_PREFIX = "stepscope_"

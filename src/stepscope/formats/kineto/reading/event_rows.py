@@ -7,7 +7,6 @@ needs one byte or two a row instead of four or eight, and joined they still do.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import distinct_codes
 from stepscope.formats.packed import narrow
+from stepscope.records import dataclass
 
 I64 = NDArray[np.int64]
 Ints = NDArray[np.integer[Any]]

@@ -12,7 +12,6 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +22,7 @@ from stepscope.formats.kineto.reading.categories import ARROWS_TO_BACKWARD
 from stepscope.formats.kineto.reading.event_rows import EventRows, OwnValues, ValueRows
 from stepscope.formats.kineto.reading.texts import TraceTexts, lenient_json
 from stepscope.kernels import core
+from stepscope.records import dataclass
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]

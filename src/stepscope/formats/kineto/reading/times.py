@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.formats.kineto.reading.scan import DURATION_IN_PS, HAS_START, START_IN_PS
+from stepscope.records import dataclass
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
