@@ -225,8 +225,8 @@ def device_rows(host: Host) -> I64:
 def device_entries(host: Host, wanted: Callable[[Work], bool]) -> Bool:
     """Rows of ``Space.event_metadata`` that stand, on a device, for work that is wanted.
 
-    Name and category tell computing, collectives and copies apart; what else they say (the bits
-    that are computed in, the direction of a copy by its launch) takes more than the entry.
+    Name and category tell computing (``COMPUTE_32``, whatever its bits), collectives and copies
+    apart; the direction of a copy by its launch takes more than the entry.
     """
     metadata, kinds = host.space.event_metadata, planes(host).plane_kind
     categories = metadata_texts(host, names.HLO_CATEGORY)
@@ -235,7 +235,8 @@ def device_entries(host: Host, wanted: Callable[[Work], bool]) -> Bool:
         if kinds[plane] in DEVICE_KINDS:
             category = categories.get(row, "")
             source = _Source(metadata.name[row], kinds[plane], hlo_category=category)
-            found[row] = wanted(_work(source, HloModules({})))
+            work = _copy_or_collective(source, HloModules({}))
+            found[row] = wanted(Work.COMPUTE_32 if work is None else work)
     return found
 
 
@@ -382,14 +383,22 @@ def _framework_op(source: _Source, modules: HloModules) -> OpName:
 
 
 def _work(source: _Source, modules: HloModules) -> Work:
+    work = _copy_or_collective(source, modules)
+    if work is not None:
+        return work
+    return Work.COMPUTE_16 if _is_16_bit(source, modules) else Work.COMPUTE_32
+
+
+def _copy_or_collective(source: _Source, modules: HloModules) -> Work | None:
+    """Return the kind of work of an event that copies or communicates; None if it computes."""
     if source.plane is PlaneKind.GPU:
-        return _gpu_work(source, modules)
+        return _gpu_copy_or_collective(source, modules)
     if kernel_names.is_collective(source.hlo_category):
         return Work.COLLECTIVE
     for pattern, work in _HLO_WORK:
         if pattern.search(source.hlo_category):
             return _direction(source.name) if work is Work.DEVICE_TO_DEVICE else work
-    return _computing(source, modules)
+    return None
 
 
 def _direction(hlo_text: str) -> Work:
@@ -403,7 +412,7 @@ def _direction(hlo_text: str) -> Work:
     return Work.DEVICE_TO_HOST if to_host else Work.HOST_TO_DEVICE
 
 
-def _gpu_work(source: _Source, modules: HloModules) -> Work:
+def _gpu_copy_or_collective(source: _Source, modules: HloModules) -> Work | None:
     copy = _copy_work(source.name)
     if copy is not None:
         if copy is not Work.DEVICE_TO_DEVICE:
@@ -411,9 +420,7 @@ def _gpu_work(source: _Source, modules: HloModules) -> Work:
         if not _is_part_of_an_op(source, modules):
             # ROCm copies with a kernel: only the launching call knows the direction.
             return _copy_work(source.launch) or copy
-    if kernel_names.is_collective(source.name):
-        return Work.COLLECTIVE
-    return _computing(source, modules)
+    return Work.COLLECTIVE if kernel_names.is_collective(source.name) else None
 
 
 @lru_cache(maxsize=10_000)
@@ -427,10 +434,6 @@ def _is_part_of_an_op(source: _Source, modules: HloModules) -> bool:
     module = modules.get(source.program_id) if source.hlo_op else None
     found = None if module is None else module.instructions.get(_instruction_name(source))
     return found is not None and found.opcode in _RUN_AS_COPIES and bool(found.op_name)
-
-
-def _computing(source: _Source, modules: HloModules) -> Work:
-    return Work.COMPUTE_16 if _is_16_bit(source, modules) else Work.COMPUTE_32
 
 
 def _is_16_bit(source: _Source, modules: HloModules) -> bool | None:
