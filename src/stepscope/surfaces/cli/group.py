@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 from importlib import import_module
@@ -75,9 +76,10 @@ def prepare(command: str) -> None:
     """
     if command not in _READ:
         return
-    # What modules are made of lives as long as the process, and by default the collector walks it
-    # again after every 700 new objects.
-    gc.set_threshold(50_000, *gc.get_threshold()[1:])
+    # Nearly all that one answer makes lives as long as the process. By default the collector walks
+    # it again after every 700 new objects, and several times at exit.
+    gc.set_threshold(2_000_000, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)
     _import_numpy()
     # NumPy has imported what these import.
     from stepscope.kernels.memory import keep_freed, share_one_arena
