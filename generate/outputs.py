@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from generate.advice_docs import advice_page
+from generate.catalogue import catalogue_source
 from generate.command_docs import command_docs
 from generate.methods import methods_source
 from generate.results import results_source
@@ -35,6 +36,8 @@ def outputs() -> dict[Path, str]:
         ROOT / "docs/cli.md": command_docs(TOOLS),
         ROOT / "docs/tools/README.md": index_page(TOOLS),
     }
+    path, text = catalogue()
+    files[path] = text
     advice = ROOT / "docs/advice.md"
     files[advice] = _between_marks(advice, advice_page(RULES))
     queries = ROOT / "docs/sql.md"
@@ -79,6 +82,12 @@ def _between_marks(page: Path, generated: str) -> str:
     return f"{before}{block}{after.lstrip(chr(10)) and chr(10) + after.lstrip(chr(10))}"
 
 
+def catalogue() -> tuple[Path, str]:
+    """Return the file that the package itself reads, and so all other outputs, and its text."""
+    folder = ROOT / "src/stepscope/advice/catalogue"
+    return folder / "catalogue.json", catalogue_source(folder)
+
+
 def stale() -> list[str]:
     """Generated files that are missing or differ from what would be written."""
     return [
@@ -90,7 +99,11 @@ def stale() -> list[str]:
 
 def write() -> list[str]:
     """Write the stale files; returns their names."""
-    old = stale()
+    path, text = catalogue()
+    first = [] if path.is_file() and path.read_text(encoding="utf-8") == text else [path]
+    if first:
+        write_atomic(path, text.encode())
+    old = [*(str(one.relative_to(ROOT)) for one in first), *stale()]
     for path, text in outputs().items():
         if str(path.relative_to(ROOT)) in old:
             write_atomic(path, text.encode())

@@ -39,6 +39,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = "\n[part-lock-wait]\n"
     assert before in text
     listed.write_text(text.replace(before, CAUSE), "utf-8")
+    python(root, "-m", "generate")
     case = next(one for one in PROFILES if one.name == "healthy_cpu")
     (data,) = case.build().values()
     (root / "case.xplane.pb").write_bytes(data)
@@ -58,5 +59,4 @@ def test_advice_names_the_cause_with_its_texts(extended: Path) -> None:
 def test_explain_and_documents_follow(extended: Path) -> None:
     text = python(extended, "-m", "stepscope", "explain", "finding:1", "case.xplane.pb")
     assert "A host convolves more slowly than a device." in text
-    python(extended, "-m", "generate")
     assert "part-wide-convolution" in (extended / "docs" / "advice.md").read_text("utf-8")

