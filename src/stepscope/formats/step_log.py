@@ -23,8 +23,6 @@ import numpy as np
 from stepscope.errors import FormatError
 from stepscope.formats.format import Format, Identity, Input, Peek
 from stepscope.formats.kineto.recognise import identity
-from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
-from stepscope.formats.xspace.written import space_of
 from stepscope.limits import current, json_value
 from stepscope.records import dataclass
 from stepscope.schema import names
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from stepscope.columns.space import Space
+    from stepscope.formats.xspace.plane_writer import PlaneWriter
 
 #: Ending of the files of summaries.
 SUMMARY_ENDING: Final = ".stepsums"
@@ -104,6 +103,8 @@ def _open(pieces: Input, file: str) -> Space:
             f"{missing:,} steps are missing: the log had no room for them, or lost their lines."
         )
     hosts = dict.fromkeys(host for host, *_ in log.processes if host)
+    from stepscope.formats.xspace.written import space_of
+
     return space_of([log.plane(), *log.steps_plane()], warnings=notes, hostnames=hosts)
 
 
@@ -245,6 +246,8 @@ class _Log:
 
     def plane(self) -> PlaneWriter:
         """A line per process."""
+        from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+
         plane = PlaneWriter(names.STEP_LOG_PLANE)
         name = plane.name("steps")
         for number, (process, columns) in enumerate(self.processes.items(), 1):
@@ -284,6 +287,8 @@ class _Log:
         columns = next(iter(self.processes.values()))
         if len(self.processes) > 1 or max(columns["steps"]) > 1:
             return
+        from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
+
         plane = PlaneWriter(names.HOST_PLANE)
         count = len(columns["steps"])
         plane.line(

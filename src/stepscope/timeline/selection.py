@@ -15,14 +15,12 @@ from typing import Final
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.columns.trim import clipped, trimmed
 from stepscope.errors import UsageError
 from stepscope.quantities import time_words
 from stepscope.records import dataclass
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.planes import DEVICE_KINDS, PlaneKind, planes
 from stepscope.tables.core.profile import Host, Profile, set_known
-from stepscope.tables.recording.common_clock import span_ps
 from stepscope.tables.steps.attribution import HostSteps, steps, steps_between, steps_on
 from stepscope.tables.steps.markers import recording_window, step_markers
 from stepscope.tables.steps.session import aligned_steps, session_steps
@@ -148,6 +146,8 @@ def _milliseconds(time_ps: int) -> str:
 
 def _clipped(host: Host, span: tuple[int, int], *, all_count: bool) -> Host:
     """What a host did in a range of its clock; its steps are those of the whole that lie in it."""
+    from stepscope.columns.trim import clipped
+
     kinds = planes(host).plane_kind
     facts = [row for row, line in enumerate(host.space.lines) if kinds[line.plane] in _FACTS]
     made = Host(host.name, clipped(host.space, *span, facts), span_ps=span)
@@ -168,6 +168,7 @@ def _set_steps(host: Host, found: HostSteps) -> None:
 
 def _range(profile: Profile, text: str) -> tuple[int, int]:
     """Begin and end of a range on the axis, within what was recorded."""
+    from stepscope.tables.recording.common_clock import span_ps
     from stepscope.timeline.axis import axis_of
 
     match = _RANGE.fullmatch(text.strip())
@@ -339,6 +340,8 @@ def _short(device: str) -> str:
 
 def _only_devices(host: Host, chosen: set[int]) -> Host:
     """The host without what ran on its other devices."""
+    from stepscope.columns.trim import trimmed
+
     kinds = planes(host).plane_kind
     dropped = [
         row
