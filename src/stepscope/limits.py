@@ -13,11 +13,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import field
 from typing import Any, Final, NamedTuple
 
 from stepscope.errors import StepscopeError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 #: Multiplies every limit.
 VARIABLE: Final = "STEPSCOPE_LIMIT_FACTOR"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from dataclasses import field as field
+from dataclasses import replace as replace
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
@@ -77,20 +79,20 @@ def _compiled_init(cls: Any, frozen: bool) -> Callable[..., None]:
     values: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": dataclasses.MISSING}
     positional, body = ["self"], []
     keywords: list[str] = []
-    for field in dataclasses.fields(cls):
-        name = value = parameter = field.name
-        if field.default_factory is not dataclasses.MISSING:
-            values[f"_make_{name}"] = field.default_factory
+    for one in dataclasses.fields(cls):
+        name = value = parameter = one.name
+        if one.default_factory is not dataclasses.MISSING:
+            values[f"_make_{name}"] = one.default_factory
             parameter = f"{name}=_MISSING"
             value = f"_make_{name}()"
-            value = f"{value} if {name} is _MISSING else {name}" if field.init else value
-        elif not field.init:
+            value = f"{value} if {name} is _MISSING else {name}" if one.init else value
+        elif not one.init:
             continue  # the class sets it
-        elif field.default is not dataclasses.MISSING:
-            values[f"_default_{name}"] = field.default
+        elif one.default is not dataclasses.MISSING:
+            values[f"_default_{name}"] = one.default
             parameter = f"{name}=_default_{name}"
-        if field.init:
-            (keywords if field.kw_only else positional).append(parameter)
+        if one.init:
+            (keywords if one.kw_only else positional).append(parameter)
         body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
@@ -103,7 +105,7 @@ def _compiled_init(cls: Any, frozen: bool) -> Callable[..., None]:
 
 def _comparison(cls: Any) -> tuple[Callable[..., Any], Callable[..., int]]:
     """Return ``__eq__`` and ``__hash__``, over the tuple of the fields that are compared."""
-    names = [field.name for field in dataclasses.fields(cls) if field.compare]
+    names = [one.name for one in dataclasses.fields(cls) if one.compare]
     values = attrgetter(*names) if len(names) > 1 else _tuple_getter(names)
 
     def __eq__(self: Any, other: object) -> Any:
@@ -136,9 +138,9 @@ def _refuse_to_delete(self: Any, name: str) -> None:
 
 
 def _state(self: Any) -> list[Any]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+    return [getattr(self, one.name) for one in dataclasses.fields(self)]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, field.name, value)
+    for one, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, one.name, value)

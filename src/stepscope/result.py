@@ -10,8 +10,8 @@ Picoseconds are the unit up to ``analysis``; a tool converts once, with ``us()``
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from math import isfinite
 from types import MappingProxyType
 from typing import (
@@ -32,7 +32,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stepscope.errors import UsageError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,6 +125,8 @@ def _read_columns(row: type[Row]) -> dict[str, tuple[Any, Column]]:
 
 # A record takes a kilobyte.
 _MOST_RECORDS: Final = 10_000
+_NUMBERS: Final = frozenset({int, float, bool, type(None)})
+_BEGINS_NUMBER: Final = re.compile(r"[-\d]|inf|nan|None|True|False")
 
 
 class Table(Generic[R]):
@@ -208,6 +210,27 @@ class Table(Generic[R]):
         record = object.__new__(self.schema)
         record.__dict__.update(zip(self._columns, values, strict=True))
         return record
+
+    def cells(self, name: str) -> list[Any]:
+        """One column as a list of plain values; empty if there is none of this name."""
+        return _plain_list(self._columns[name]) if name in self._columns else []
+
+    def rows_with(self, texts: Iterable[str]) -> set[int]:
+        """Numbers of the rows of which any cell, as text, is one of these."""
+        wanted = frozenset(texts)
+        # Most columns hold numbers, and nearly every text is none: those are not made texts.
+        skipped = frozenset() if any(map(_BEGINS_NUMBER.match, wanted)) else _NUMBERS
+        return {
+            row
+            for values in self._columns.values()
+            if not (skipped and isinstance(values, np.ndarray) and values.dtype.kind in "biuf")
+            for row, cell in enumerate(_plain_list(values))
+            if (
+                cell in wanted
+                if type(cell) is str
+                else type(cell) not in skipped and str(cell) in wanted
+            )
+        }
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as lists of plain values (NaN becomes None: "not available" is never 0)."""

@@ -41,6 +41,26 @@ def test_not_available_is_never_zero() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("texts", "rows"),
+    [
+        (["kiwi", "plum"], {1}),
+        (["fig", "kiwi"], {0, 1}),
+        (["1.5"], {0}),
+        (["None"], {1}),
+        (["g"], set()),
+        ([], set()),
+    ],
+)
+def test_rows_are_found_by_any_cell(texts: list[str], rows: set[int]) -> None:
+    assert fruits().rows_with(texts) == rows
+
+
+def test_cells_of_no_column() -> None:
+    assert fruits().cells("weight_g") == [1.5, None]
+    assert fruits().cells("price") == []
+
+
 @pytest.mark.parametrize("columns", [{"name": []}, {"name": [], "weight_g": [], "price": []}])
 def test_a_table_has_exactly_the_columns_of_its_schema(columns: dict[str, list[object]]) -> None:
     with pytest.raises(ValueError, match="Fruit"):

@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
 
 from stepscope.advice.catalogue import CauseEntry, causes, entries, texts, threshold
 from stepscope.advice.results import Results
@@ -18,7 +16,7 @@ from stepscope.advice.step_time import StepTime
 from stepscope.field_names import label_of, suffix_of
 from stepscope.quantities import roughly, share_words, size_words, time_words, written_out
 from stepscope.registry import ChangeClass, Silence, Unknown
-from stepscope.result import Finding, Place, Ref, Result, Table, columns_of, tables_of
+from stepscope.result import Finding, Place, Ref, Result, columns_of, tables_of
 from stepscope.tables.core.thresholds import FEW, LITTLE_FRAC, NAME_CHARS, NEARLY_ALL_FRAC
 from stepscope.verdicts.sentences import chosen, key_of
 
@@ -32,8 +30,6 @@ ONLY_SYMPTOM: Final = ("input-bound", "idle-device", "idle-host-waits")
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _CLAUSE: Final = re.compile(r"\[([^][]*\{\w+\}[^][]*)\]")
-_OF_NUMBER: Final = re.compile(r"[-\d]|inf|nan|None|True|False")
-_NUMBERS: Final = frozenset({int, float, bool, type(None)})
 _OF_UNITS: Final = " %mµs"
 _LIST: Final = ", "
 _BASES: Final = {"whole": "the", "each": "each", "per": "per"}
@@ -410,39 +406,18 @@ def figure_of(ref: Ref, result: Result) -> float | None:
         order = columns_of(table.schema).items()
         column = next((name for name, (_, one) in order if one.sort), "")
     column = column or what
-    rows = _rows_pointed_to(table, what if value else "", value, frozenset(ref.rows))
-    values = _cells(table.columns.get(column, ()))
-    cells = [values[row] for row in rows] if len(values) else []
+    named = table.rows_with(ref.rows) if ref.rows else range(len(table))
+    values = table.cells(what) if value else ()
+    cells = [
+        cell
+        for row, cell in enumerate(table.cells(column))
+        if row in named and (not value or str(values[row]) == value)
+    ]
     known = [float(cell) for cell in cells if isinstance(cell, (int, float)) and cell == cell]
     if not known:
         return None if any(isinstance(cell, str) for cell in cells) else math.nan
     whole = math.fsum(known) / (len(known) if head in _MEANS else 1)
     return whole / 1e3 if column.endswith("_us") else whole
-
-
-def _rows_pointed_to(
-    table: Table[Any], column: str, value: str, names: frozenset[str]
-) -> Sequence[int]:
-    """Return the rows whose ``column`` has this value, if one is given, and any cell a name."""
-    rows: Sequence[int] = range(len(table))
-    if column:
-        rows = [row for row, cell in enumerate(_cells(table[column])) if str(cell) == value]
-    if not names:
-        return rows
-    # Most columns hold numbers, and nearly every name is none.
-    others = frozenset() if any(map(_OF_NUMBER.match, names)) else _NUMBERS
-    named = {
-        row
-        for cells in table.columns.values()
-        if not (others and isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf")
-        for row, cell in enumerate(_cells(cells))
-        if (cell in names if type(cell) is str else type(cell) not in others and str(cell) in names)
-    }
-    return [row for row in rows if row in named]
-
-
-def _cells(column: Any) -> Sequence[Any]:
-    return column.tolist() if isinstance(column, np.ndarray) else column
 
 
 def _evidence_words(ref: Ref, result: Result | None) -> str:

@@ -14,7 +14,6 @@ promises nothing, and says so.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Final
 
@@ -22,7 +21,7 @@ from stepscope.advice.catalogue import causes
 from stepscope.advice.render import phrase
 from stepscope.advice.results import Results
 from stepscope.advice.step_time import StepTime
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import (
     NEGLIGIBLE_FRAC,
     POSSIBLE,

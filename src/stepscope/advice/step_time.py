@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stepscope.advice.results import Results
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import POSSIBLE
 from stepscope.result import Finding, Result
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import nan
 from typing import Annotated, Any
 
 import numpy as np
 
 from stepscope import how_to_record
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms, us
 from stepscope.schema.names import OUTSIDE_OPS

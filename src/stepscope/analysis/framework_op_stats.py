@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate
 from math import nan
 from typing import Annotated, Any, Literal
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from stepscope import how_to_record
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.core.devices import devices

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Final
 
 import numpy as np
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.planes import DEVICE_KINDS, plane_kind

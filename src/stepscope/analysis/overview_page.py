@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
 from math import nan
 from typing import Annotated, Final
 
@@ -12,7 +11,7 @@ import numpy as np
 from stepscope.columns.space import F64
 from stepscope.errors import UsageError
 from stepscope.quantities import share_words
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field, replace
 from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Finding, Result, Row, Table, columns_of, ms
 from stepscope.schema import names

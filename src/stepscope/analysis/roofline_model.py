@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.core.profile import Host, Profile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, repeat
 from math import nan
 from typing import Annotated, Final, TypeVar
@@ -12,7 +11,7 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.quantities import share_words, time_words, written_out
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import Need, Panel, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names

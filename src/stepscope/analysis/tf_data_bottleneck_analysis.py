@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import nan
 from typing import Annotated, Literal
 
@@ -12,7 +11,7 @@ from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.quantities import share_words, time_words
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import Help, Need, Panel, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Host, Profile

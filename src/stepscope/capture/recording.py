@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -43,7 +42,7 @@ from stepscope.capture.runtime import graph_lines, machine
 from stepscope.capture.runtime.at_work import at_work
 from stepscope.capture.runtime.main_thread import run_waiting
 from stepscope.capture.step_clock import MARKER, OPTIMIZER, StepClock, counted
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.schema import names
 from stepscope.schema.xspace import ProfileOptions, Wire, XSpace
 from stepscope.wire import write as wire

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import field
 
 from stepscope.capture.recorder import Note
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ name, each with ids of its own. Nothing is lost in merging but the second of equ
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any, Final
 
@@ -25,7 +24,7 @@ from stepscope.columns.space import (
     Stats,
     UnknownFields,
 )
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 
 _MOST: Final = (1 << 63) - 1
 

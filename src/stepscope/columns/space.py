@@ -11,7 +11,6 @@ length prefix in ``Space.buffer``, and is read on demand.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from functools import cached_property
 from typing import Final
 
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.errors import DecodeError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from math import isnan, nan
 from typing import Any, Final
 
@@ -35,7 +34,7 @@ from stepscope.comparison.workers import worker_times
 from stepscope.errors import NothingToShow, UsageError
 from stepscope.pod.decoded import pod_of_profile
 from stepscope.quantities import signed_percent, size_words, time_change
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.result import Diagnostic, Table, ms
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.in_steps.batch_sizes import examples_per_step

@@ -8,7 +8,6 @@ Devices that do not meet share their host's step, like the stages of a pipeline.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import nan
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from stepscope.comparison.comparison import WorkerTimeRow
 from stepscope.comparison.pods import same_places
 from stepscope.pod.decoded import pod_of_profile
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.result import Table
 from stepscope.tables.collectives.operations import collectives
 from stepscope.tables.core.profile import Profile

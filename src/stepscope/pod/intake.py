@@ -7,7 +7,6 @@ The order in which they come does not matter.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from sys import intern
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64
 from stepscope.pod.rows import runs
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.summary.summary import Summary, Who
 
 F64 = NDArray[np.float64]

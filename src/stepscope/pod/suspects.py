@@ -12,7 +12,6 @@ is taken as fixed, and the next is searched for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -25,7 +24,7 @@ from stepscope.pod.places import GroupFamily, Set
 from stepscope.pod.rows import pieces
 from stepscope.pod.saving import PodReplays
 from stepscope.pod.typical import Typical
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 F64 = NDArray[np.float64]
 #: Beyond this a set is not one of many: 0.1 false alarms among 10,000 hosts with 20 measures.

@@ -12,7 +12,6 @@ that peers go.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +22,7 @@ from stepscope.pod.identity import packed
 from stepscope.pod.meetings import Meetings
 from stepscope.pod.rows import pieces, runs, whole_units
 from stepscope.pod.sequence import NOWHERE, sources_of, steps_of
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 
 F64 = NDArray[np.float64]
 # Rows of units and ways that are looked at together.

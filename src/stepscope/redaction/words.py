@@ -89,7 +89,7 @@ getlimits getrf gfx gh gi gif gigabytes git given glimpse global gloo glow glu g
 google gpu grad gradient gradientdescent gradients grain grams graph graphlaunch graphs grd
 greater greedy green grew grid gridwise group grouped groupnorm groups gru gt gtcx guarantee
 gumbel gv gz gzip had haiku half hamming handle handler hann hard hardshrink hardsigmoid hardswish
-hardtanh hardware harm has hasattr hash hashable hashed have hbm hbmc header heap heartbeat
+hardtanh hardware harm has hasattr hash hashable hashed have hbm hbmc hccl header heap heartbeat
 heaviside heev heevd held helper helpers hermite hetrf hex hfft hfftn hgemm hi high hijax hinge
 hip hipblas histc histogram histogramdd histograms history hit hits hl hlo hmma hn hnr hold holder
 holds home hook hooks hopper host hostname hosts hot householder hpp hpu hroni hsa hsh hsplit

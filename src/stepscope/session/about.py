@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.comparison import Comparison
 from stepscope.quantities import count_words, percent, size_words, time_change, time_words
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field, replace
 from stepscope.session.session import Session
 from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.device.short_names import called

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -13,7 +12,7 @@ from stepscope.columns.space import Bool, Space, Stats
 from stepscope.columns.trim import touching, trimmed
 from stepscope.errors import StepscopeError
 from stepscope.formats import FORMATS
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.store import Source

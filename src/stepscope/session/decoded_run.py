@@ -6,7 +6,6 @@ import re
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import field, replace
 from pathlib import Path
 from threading import RLock, Thread
 from typing import TYPE_CHECKING, Final, Literal
@@ -22,7 +21,7 @@ from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
 from stepscope.formats.xspace.decode import BytesGone
 from stepscope.limits import Budget, spending
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field, replace
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Found, Miss, Run, Source, column_cache
 from stepscope.store.column_cache import CachedRecording, Snapshot

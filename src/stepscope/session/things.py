@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any, Final
 
 from stepscope.quantities import time_words
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.session.session import Session
 from stepscope.tables.device.short_names import called
 from stepscope.tables.sums.work import UNNAMED, WorkGroup

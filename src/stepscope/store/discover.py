@@ -12,7 +12,6 @@ import re
 import stat
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -20,7 +19,7 @@ from pathlib import Path
 from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.quantities import count_words
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.store import trace_runs
 from stepscope.store.companions import with_companions
 from stepscope.store.found import Found, Miss, Run, Source

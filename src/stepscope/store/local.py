@@ -6,11 +6,10 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field
 from pathlib import Path
 from typing import Final
 
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.store.found import Miss
 from stepscope.store.tree import Answer, Entry, EntryKind
 

@@ -9,7 +9,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import field, replace
 from datetime import datetime
 from math import isfinite
 from pathlib import Path
@@ -17,7 +16,7 @@ from threading import Lock
 from typing import Any, BinaryIO, Final, cast
 
 from stepscope.errors import StoreError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field, replace
 from stepscope.store import web
 from stepscope.store.ranges import RangedFile, fetch
 from stepscope.store.tree import Answer, Entry, EntryKind

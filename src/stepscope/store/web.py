@@ -11,13 +11,12 @@ import io
 import posixpath
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field
 from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
 from typing import Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.store.identify import promises
 from stepscope.store.tree import Entry
 

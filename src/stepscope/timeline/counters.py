@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import pivot
 from stepscope.columns.space import I32, I64
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.schema import names
 from stepscope.tables.core.planes import LineKind, planes
 from stepscope.tables.core.profile import Host

@@ -8,14 +8,13 @@ at every level; time that two tracks spend at once counts twice, as it does in a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns import nest
 from stepscope.columns.space import I64, Bool
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.schema import names
 from stepscope.timeline.belonging import OUTSIDE, members, recorded_groups
 from stepscope.timeline.cancellation import CancellationCheck, waits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import field
 from functools import cached_property
 from threading import Lock
 from typing import Final, Literal
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from stepscope.columns.pyramid import Pyramid, build
 from stepscope.columns.space import I32, I64, U8
 from stepscope.kernels.cores import on_cores
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.tables.core.profile import Profile
 
 #: What an event is, for colours; the number in a tile is the index here. At most 64.

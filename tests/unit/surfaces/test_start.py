@@ -60,6 +60,18 @@ def test_a_command_that_reads_starts_no_threads_and_leaves_no_variable_behind() 
     assert found == {"variable": None, "threads": 1, "has_numpy": True, "same_collector": False}
 
 
+@pytest.mark.parametrize(("command", "is_frozen"), [("show", True), ("record", False)])
+def test_exit_collects_nothing_after_a_command_that_reads(command: str, is_frozen: bool) -> None:
+    code = (
+        "import atexit, gc\n"
+        "atexit.register(lambda: print(gc.get_freeze_count()))\n"  # runs after those added later
+        "from stepscope.surfaces.cli.group import prepare\n"
+        f"prepare({command!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (int(done.stdout) > 0) is is_frozen
+
+
 def test_a_number_of_threads_that_somebody_chose_stays() -> None:
     assert after("show", OPENBLAS_NUM_THREADS="2")["variable"] == "2"
 

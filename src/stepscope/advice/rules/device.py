@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from math import isnan, nan, prod
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +29,7 @@ from stepscope.advice.evidence.device_time import (
 from stepscope.advice.evidence.lines import place_of_op, place_of_part
 from stepscope.advice.match import Case
 from stepscope.advice.render import below, first_names, listed, silent, unknown
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import Answer
 from stepscope.result import Place, Ref, Severity
 from stepscope.tables.core.thresholds import (
@@ -290,7 +289,7 @@ def _waiting_ms(
 # ---------------------------------------------------------------------------- fusion
 
 # PyTorch's own kernels, of which each is one op; optimizers and distributions are fused already.
-_OWN_KERNEL: Final = re.compile(r"\bat::native::|at_cuda_detail::")
+_OWN_KERNEL: Final = re.compile(r"at::native::(?<!\wat::native::)|at_cuda_detail::")
 _ELEMENTWISE: Final = ("elementwise", "reduction")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,7 +15,7 @@ from stepscope.advice.evidence.steps import is_window
 from stepscope.advice.match import Case
 from stepscope.advice.render import first_names, silent, unknown
 from stepscope.quantities import size_words
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.registry import Answer
 from stepscope.result import Place, Ref, Severity
 from stepscope.schema import names

@@ -7,7 +7,6 @@ import threading
 import time
 from array import array
 from collections.abc import Callable
-from dataclasses import field
 from types import CodeType, FrameType
 from typing import Final
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.capture.runtime.ticker import THREAD_PREFIX
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 I64 = NDArray[np.int64]
 _FIRST_FRAMES: Final = ("_bootstrap", "_bootstrap_inner")

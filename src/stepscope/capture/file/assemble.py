@@ -8,11 +8,10 @@ are rewritten: events keep their offsets and are copied as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Final
 
 from stepscope.capture.file.label_escaping import unescaped
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.schema import names
 from stepscope.schema.xspace import (
     MapEntry,

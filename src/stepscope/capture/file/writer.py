@@ -14,14 +14,13 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from stepscope.capture.file import logdir as places
 from stepscope.capture.recorder import Note
 from stepscope.errors import CaptureError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.urls import is_url
 
 Pieces = Iterable[bytes | memoryview]

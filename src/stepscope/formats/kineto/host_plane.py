@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +20,7 @@ from stepscope.formats.kineto.slices import RowNumbers, Slices, match, row_numbe
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.line_parts import LineParts
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.schema import names
 
 _STEP: Final = re.compile(re.escape(names.PYTORCH_STEP) + r"(\d{1,18})")

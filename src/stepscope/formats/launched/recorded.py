@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from stepscope.columns import coded
 from stepscope.errors import FormatError
 from stepscope.formats.packed import compact
 from stepscope.formats.xspace.plane_writer import Value
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 I64 = NDArray[np.int64]
 #: Integers in as few bytes as hold them.

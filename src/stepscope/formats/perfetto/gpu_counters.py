@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from enum import IntEnum
 from typing import Final
 
@@ -19,7 +18,7 @@ from stepscope.formats.perfetto.packets import (
     listed,
 )
 from stepscope.formats.xspace.cold_fields import DamageLog
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.schema.xspace import Wire
 
 F64 = NDArray[np.float64]

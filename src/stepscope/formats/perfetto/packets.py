@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import field
 from enum import IntEnum
 from typing import Final
 
@@ -22,7 +21,7 @@ from stepscope.formats.messages import Texts, numbers, repeated, submessages, to
 from stepscope.formats.xspace.cold_fields import DamageLog, Fields
 from stepscope.formats.xspace.event_bytes import I64
 from stepscope.limits import current
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.schema.xspace import Wire
 
 TITLE: Final = "a Perfetto trace"

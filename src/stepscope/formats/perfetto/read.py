@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
 from dataclasses import fields as columns_of
 from typing import Any, Final, TypeVar
 
@@ -37,7 +36,7 @@ from stepscope.formats.xspace.line_parts import LineParts
 from stepscope.formats.xspace.plane_writer import PlaneWriter, Stat
 from stepscope.formats.xspace.written import space_of
 from stepscope.kernels.memory import give_back
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field, replace
 from stepscope.schema import names
 
 _LACKS: Final = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +27,7 @@ from stepscope.formats.rocprof.work import (
     add_dispatches,
     add_named_copies,
 )
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 TITLE: Final = "rocprof JSON"
 _EVENTS: Final = ("traceEvents", "*")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import IntEnum
 from typing import Final
 
@@ -12,7 +11,7 @@ from stepscope.columns.space import I64
 from stepscope.formats.messages import listed, numbers, submessages, top_fields
 from stepscope.formats.stacks.samples import StackFrame, Stacks
 from stepscope.formats.xspace.cold_fields import DamageLog, Fields
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.schema.xspace import Wire
 
 AT_ONCE: Final = 1 << 13

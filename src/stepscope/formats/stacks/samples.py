@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from stepscope.formats.xspace.event_bytes import I64
 from stepscope.formats.xspace.plane_writer import PlaneWriter
 from stepscope.formats.xspace.written import space_of
 from stepscope.limits import current
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.schema import names
 
 #: The tree's root, above all first callers.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Final, TypeVar
@@ -29,7 +28,7 @@ from stepscope.formats.stacks.samples import (
     within_reach,
 )
 from stepscope.limits import current
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 T = TypeVar("T")
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.formats.torch_memory.trace import ACTIONS, I64, MemoryTrace, whole
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 I32 = NDArray[np.int32]
 

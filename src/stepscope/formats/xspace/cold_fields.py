@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
 from enum import IntEnum
 from typing import Final
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from stepscope.columns.space import I64, U64, Bool
 from stepscope.errors import DecodeError
 from stepscope.kernels import core
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.schema.xspace import Wire
 
 REASONS: Final = {

@@ -6,14 +6,13 @@ their own after the file's entries, so that every event and stat has a row.
 
 from __future__ import annotations
 
-from dataclasses import field
 from threading import Lock
 from typing import Final
 
 import numpy as np
 
 from stepscope.columns.space import I32, I64, U64
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ Two passes over each line: count, so that every column is allocated once; then f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field
 from threading import Lock
 from typing import Final, TypeVar
 
@@ -26,7 +25,7 @@ from stepscope.formats.xspace.cold_fields import DamageLog, list_events_aside
 from stepscope.formats.xspace.ids import IdRows
 from stepscope.kernels import core
 from stepscope.kernels.cores import on_cores
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.schema.xspace import Wire, XLine, tag
 
 DecodeProgress = Callable[[int, int], None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.formats.xspace.cold_fields import Fields
 from stepscope.limits import MAX_NAME_CHARS, cut_name
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.utf8 import text_of
 
 # Names that are read at once, and the bytes from the first to the last of them.

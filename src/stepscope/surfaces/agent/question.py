@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from stepscope.errors import NothingToShow, StepscopeError, UsageError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.surfaces.agent.recordings import Recordings
 from stepscope.surfaces.agent.reply import DEFAULT_TOKENS, MOST_TOKENS, WIDE, AgentReply, data
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final, Literal
 
 from stepscope.errors import UsageError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 
 #: "rows": there are some. "none": it was recorded, and there were none. "unknown": it was not
 #: recorded, and the answer says how to record it. "error": the question is wrong.

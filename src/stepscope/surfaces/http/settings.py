@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from dataclasses import field
 
 from stepscope.errors import UsageError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 DEFAULT_PORT = 8790
 

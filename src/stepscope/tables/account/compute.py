@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 
 from stepscope.columns import distinct_keys, rows_of, sum_labels, sweep_pieces, union_spans
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I32, I64, U8, Bool
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
 from stepscope.tables.core.op_scopes import (

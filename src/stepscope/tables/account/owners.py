@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import field, replace
 from typing import TypeVar
 
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field, replace
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.account import (
     COMPUTED,

@@ -8,7 +8,6 @@ then kept with its owner, so tools share the work.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from functools import wraps
 from threading import RLock
 from typing import Any, Literal, TypeVar
@@ -16,7 +15,7 @@ from typing import Any, Literal, TypeVar
 from stepscope.columns.space import Space
 from stepscope.kernels.cores import on_cores
 from stepscope.kernels.memory import give_back
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.result import Diagnostic
 
 #: What times are of: the mean step, or the recording as a whole.

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field, replace
 
 import numpy as np
 
 from stepscope.columns import median
 from stepscope.columns.space import I64, Bool
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field, replace
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import packed
 from stepscope.tables.core.op_name import OpCategory, OpName

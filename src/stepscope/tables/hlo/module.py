@@ -7,11 +7,10 @@ attributes, source) stays in the instruction's bytes and is read on first use.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from functools import cached_property
 
 from stepscope.errors import DecodeError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.tables.hlo.shape import Shape, parse_shape
 from stepscope.wire.read import packed_varints, values
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import rows_by_key, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.time_spans import TimeSpans, mean_ps
 from stepscope.tables.ops.hlo_ops import HloOp, HloOpEvents, hlo_op_events

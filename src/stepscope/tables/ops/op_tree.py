@@ -7,12 +7,11 @@ children always add up to their parent (reference §8.2, without its limit of 10
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from typing import Literal
 
 import numpy as np
 
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.tables.ops.hlo_ops import HloOp
 from stepscope.tables.ops.hlo_totals import COST_FIELDS, HloTotals
 

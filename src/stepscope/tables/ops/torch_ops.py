@@ -6,7 +6,6 @@ The types also tell which of a device's FLOP peaks apply.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64, Bool
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import DeviceEvents, device_events

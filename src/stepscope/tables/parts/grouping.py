@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import field, replace
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field, replace
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, owners, time_by, time_by_family

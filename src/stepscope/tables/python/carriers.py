@@ -7,12 +7,10 @@ what it calls unless it goes on through the steps.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from stepscope.columns.space import I64, Bool
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.thresholds import ALL_FRAC, DEEPEST, DOZENS, HALF_FRAC, MOST_FRAC
 from stepscope.tables.python.frames import FRAMEWORK, LIBRARY, Frames

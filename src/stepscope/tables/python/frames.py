@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 import numpy as np
 
 from stepscope.columns import distinct, distinct_keys, rows_of
 from stepscope.columns.space import I32, I64, U8, Bool
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.schema import names
 from stepscope.tables.core.installed import (
     FRAMEWORK_FOLDER,

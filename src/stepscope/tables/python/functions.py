@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from stepscope.columns import distinct_keys, sum_by_key, union_spans
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.thresholds import ALL_FRAC, CALLS, HALF_FRAC, LARGE_FRAC, NEARLY_ALL_FRAC

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
 from stepscope.columns import distinct, sum_by_key
 from stepscope.columns.space import I64, Bool, Line
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host

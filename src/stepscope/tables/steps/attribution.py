@@ -9,7 +9,6 @@ to exactly one part.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from stepscope.columns import distinct, median, rows_of, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.quantities import time_words
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field, replace
 from stepscope.schema import names
 from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import PlaneKind, planes

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import field
 from math import exp, log, sqrt
 from statistics import median
 from typing import Final
 
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 _BLOCK_STEPS: Final = 10
 # Blocks before the first alarm, and as many as the reference remembers.

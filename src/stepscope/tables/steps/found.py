@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Literal
 
 import numpy as np
 
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 Certainty = Literal["certain", "likely", "uncertain"]
 # The recording as a whole in place of steps, where none are found.

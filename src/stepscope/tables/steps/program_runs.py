@@ -7,12 +7,11 @@ calls only dispatch (JAX), the runs say how long the work of a step really took.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
 from stepscope.columns.space import I32, I64, Bool
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.planes import LineKind, lines_of

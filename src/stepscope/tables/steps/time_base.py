@@ -9,12 +9,11 @@ account takes the whole recording for its only step, less what the recorder itse
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host, Profile, StepsOf, TimeBase, derived
 from stepscope.tables.core.time_spans import TimeSpans

@@ -6,13 +6,11 @@ in one call belongs together: a product of matrices may be several kernels and a
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from stepscope.columns import innermost
 from stepscope.columns.space import I64
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.group_unions import union_by_group

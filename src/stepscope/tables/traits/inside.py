@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.tables.core.installed import is_installed, is_of_framework
 from stepscope.tables.core.thresholds import HALF_FRAC
 from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import field
 from typing import Any
 
 from stepscope.capture.rpc.client.address import Address
@@ -11,7 +10,7 @@ from stepscope.capture.rpc.client.channel import Channel
 from stepscope.capture.rpc.protocol.messages import OPTIONS_VERSION, ProfileOptions, ProfileRequest
 from stepscope.capture.rpc.protocol.status import CallFailed, Code
 from stepscope.capture.rpc.server.session_protocol import said_of
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 # How a server of TensorFlow and JAX says that somebody records already.
 _BUSY_TEXT = "nother profiling session"

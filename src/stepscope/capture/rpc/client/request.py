@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.rpc.client.address import Address
 from stepscope.errors import UsageError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 _LONGEST_MS = 3_600_000
 # A worker's answer is waited for as long as TensorFlow's client waits, counted from the end.

@@ -6,7 +6,6 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from stepscope.capture.file import logdir as places
@@ -27,7 +26,7 @@ from stepscope.capture.rpc.protocol.messages import (
 from stepscope.capture.rpc.protocol.status import CallFailed, Code
 from stepscope.capture.rpc.server.request_options import own_configuration
 from stepscope.errors import StepscopeError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.urls import is_url
 
 _RETRY_S = 1.0

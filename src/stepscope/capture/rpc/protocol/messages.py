@@ -6,11 +6,10 @@ TensorFlow 2.21 and JAX 0.10 were spoken to. The package of a message is not on 
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import ClassVar
 
 from stepscope.capture.rpc.protocol.codec import FieldCodec, Message
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 SERVICE = "tensorflow.ProfilerService"
 # Beside the framework's service, on the same port: what it does not tell. Others answer

@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ from stepscope.capture.rpc.server.request_options import RecordingPlan
 from stepscope.capture.rpc.server.session_protocol import CountedSteps, Door, said_of
 from stepscope.capture.runtime.machine import resident_bytes
 from stepscope.errors import DecodeError, StepscopeError, UsageError
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.wire.write import prefix
 
 _POLL_S = 0.02

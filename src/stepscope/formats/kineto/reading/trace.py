@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, Final
 
 from numpy.typing import NDArray
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from stepscope.formats.kineto.reading.args import EventArgs
 from stepscope.formats.kineto.reading.scan import TraceDamage
 from stepscope.formats.kineto.reading.texts import TraceTexts
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 
 #: A process and a thread, or a device and a stream, as the file names them.
 ThreadKey = tuple[Any, Any]

@@ -11,13 +11,12 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import field
 from typing import IO, Any, Final
 
 import click
 
 from stepscope.quantities import NOT_AVAILABLE, count_words
-from stepscope.records import dataclass
+from stepscope.records import dataclass, field
 from stepscope.result import Column, ColumnKind, Table, TimesOf, columns_of
 from stepscope.surfaces.cli.arguments import EVERYTHING
 from stepscope.surfaces.format import cell, heading, pad, shorten, width
