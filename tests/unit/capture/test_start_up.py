@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -31,3 +32,14 @@ def test_a_wait_while_a_session_begins_or_ends_is_the_recorders(records: bool) -
     finally:
         start_spans.stop()
     assert (kind, wait) == (("recorder", "") if records else ("program", "lock"))
+
+
+@pytest.mark.parametrize(
+    "between", ["/v/site-packages/lazy/_loader.py", "<frozen importlib._bootstrap>"]
+)
+def test_a_package_is_imported_by_the_line_outside_of_it_and_of_importlib(between: str) -> None:
+    known: dict[str, Any] = {"line": start_spans._importing_line}
+    exec(compile("def load(): return line('lazy')", between, "exec"), known)
+    assert known["load"]().rpartition(":")[0] == __file__
+    exec(compile("def load(): return line('lazy')", "/v/site-packages/other/a.py", "exec"), known)
+    assert known["load"]() == "/v/site-packages/other/a.py:1"

@@ -126,9 +126,7 @@ class StartSpans:
                 end_ns = time.time_ns()
                 least_ns = _SAME_PACKAGE_NS if package == outer else _SHORTEST_NS
                 if end_ns - begin_ns >= least_ns:
-                    # Python itself imports runpy before there is a frame.
-                    frame = sys._getframe().f_back
-                    place = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
+                    place = _importing_line(package)
                     self.add(StartSpan("import", package, place, begin_ns, end_ns))
 
         # Tracebacks of failing imports leave out frames of importlib, and so this one.
@@ -242,6 +240,21 @@ def _size_of(file: Any) -> int:
     return Path(path).stat().st_size if _is_path(path) else 0
 
 
+def _importing_line(package: str) -> str:
+    """The innermost line outside of importlib and of the package: it may load its parts lazily.
+
+    "" where there is none: Python itself imports runpy before there is a frame.
+    """
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        file = frame.f_code.co_filename
+        is_own = f"{os.sep}{package}{os.sep}" in file
+        if not (is_own or file.startswith(_IMPORTERS)):
+            return f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
 def _asking_line() -> str:
     """The innermost line outside of Stepscope, functools and installed packages."""
     frame: FrameType | None = sys._getframe()
@@ -256,6 +269,7 @@ def _asking_line() -> str:
 
 # What importing us imports, and what an installation has Python import.
 _OUR_PACKAGES: Final = frozenset({"stepscope", "numpy", "_distutils_hack", "sitecustomize"})
+_IMPORTERS: Final = ("<frozen", f"{Path(importlib.__file__).parent}{os.sep}", __file__)
 _LIBRARIES: Final = (
     f"{Path(__file__).parents[2]}/",
     f"{Path(importlib.__file__).parents[1]}/",
