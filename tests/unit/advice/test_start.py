@@ -13,6 +13,7 @@ from stepscope.registry import Silence
 from stepscope.result import Finding
 from tests.profiles.starts import Look, Span, start
 from tests.unit.advice.asking import Asked, opened
+from tests.unit.advice.made import account, part, with_owners
 from tests.unit.formats.kineto.layout import PID, profile, x
 
 # 12 steps of 10 ms from 10 s on.
@@ -43,6 +44,13 @@ def test_causes_of_a_slow_start(spans: list[Span], expected: list[str]) -> None:
     assert all(
         one.measured["count"] == 5 for one in advice.findings if one.cause == "start-retracing"
     )
+
+
+def test_a_package_that_the_loop_calls_is_imported_in_any_case() -> None:
+    results = started(Span("import", "package", 0, 3000)).results("startup")
+    calls = with_owners(account(part()), {"kind": "library", "name": "package.Trainer.run"})
+    assert advise(results, SLOW).findings
+    assert not advise({**results, "step_account": calls}, SLOW).findings
 
 
 # ------------------------------------------------------------------ of the device

@@ -34,16 +34,20 @@ _TOGETHER: Final = ("start-compilation", "start-reading", "start-look-up", "star
 _FRAMEWORKS: Final = frozenset(
     {"tensorflow", "keras", "jax", "jaxlib", "torch", "numpy", "scipy", "sympy"}
 )
+# So it does packages whose calls have time in its steps.
+_CALLS: Final = ("library", "framework")
 
 
 def slow_start(case: Case) -> Iterator[Answer]:
     """Fire for each cause whose parts have a tenth of the start, and a second."""
-    found = case.startup
+    found, account = case.startup, case.optional.step_account
+    owners = [] if account is None else account.owners.records()
+    needed = _FRAMEWORKS | {one.name.partition(".")[0] for one in owners if one.kind in _CALLS}
     least = max(PART_FRAC * found.start_ms, START_MS)
     groups: dict[tuple[str, str], list[PartRow]] = {}
     for part in found.parts.records():
         cause = _CAUSE_OF.get(part.kind)
-        is_excused = (part.kind == "import" and part.name in _FRAMEWORKS) or (
+        is_excused = (part.kind == "import" and part.name in needed) or (
             part.kind == "tracing" and part.count < SEVERAL
         )
         if cause is not None and not is_excused:
