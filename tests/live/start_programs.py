@@ -76,6 +76,75 @@ build_extension()
 {_STEPS}""",
 }
 
+#: Causes that are work of the program: the kind and a word of the name of their part, the source.
+OTHERS: Final[dict[str, tuple[str, str, str]]] = {
+    "tokenizer": (
+        "program",
+        "build_tokenizer",
+        f"""
+import time
+
+def build_tokenizer():
+    merges, until = {{}}, time.process_time() + 2.5
+    while time.process_time() < until:
+        for number in range(5000):
+            merges[number % 997, number % 991] = number
+    return merges
+
+build_tokenizer()
+{_STEPS}""",
+    ),
+    "autotuning": (
+        "autotuning",
+        "Triton",
+        f"""
+import pathlib, sys
+
+# The function by which Triton tries configurations.
+pathlib.Path("autotuner.py").write_text('''
+import time
+
+def run():
+    until = time.process_time() + 2.5
+    while time.process_time() < until:
+        sum(range(1000))
+''')
+sys.path.insert(0, "")
+import autotuner
+
+def first_call():
+    autotuner.run()
+
+first_call()
+{_STEPS}""",
+    ),
+}
+
+#: A rank that waits for another one, which comes three seconds late.
+LATE_RANK: Final = f"""
+import os, socket, subprocess, sys
+os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+import torch.distributed
+
+LATE = '''
+import time
+import torch.distributed
+time.sleep(3)
+torch.distributed.init_process_group("gloo", init_method="tcp://127.0.0.1:%d", rank=1, world_size=2)
+time.sleep(5)
+'''
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+environment = {{k: v for k, v in os.environ.items() if k != "STEPSCOPE_RECORD"}}
+late = subprocess.Popen([sys.executable, "-c", LATE % port], env=environment)
+torch.distributed.init_process_group(
+    "gloo", init_method=f"tcp://127.0.0.1:{{port}}", rank=0, world_size=2
+)
+{_STEPS}
+late.kill()
+"""
+
 TENSORFLOW_RETRACES: Final = """
 import tensorflow as tf
 

@@ -92,6 +92,25 @@ def test_record_has_the_start_already(tmp_path: Path) -> None:
     assert len(list((tmp_path / "logs").rglob("*.pb"))) == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="waits are told apart by Linux's /proc")
+@pytest.mark.parametrize("cause", start_programs.OTHERS)
+def test_planted_work_of_the_program_comes_first(tmp_path: Path, cause: str) -> None:
+    kind, word, source = start_programs.OTHERS[cause]
+    found = _account(_recorded(tmp_path, source))
+    first = next(
+        part for part in found.parts.records() if part.kind not in ("interpreter", "recorder")
+    )
+    assert (first.kind, word in first.name) == (kind, True), found.headline
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs PyTorch")
+def test_a_late_rank_is_waited_for(tmp_path: Path) -> None:
+    found = _account(_recorded(tmp_path, start_programs.LATE_RANK))
+    waits = [part for part in found.parts.records() if part.kind == "processes"]
+    assert waits[0].name == "init_process_group"
+    assert waits[0].time_ms >= 2000
+
+
 @pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="needs JAX")
 def test_jax_compilation_is_timed_by_function(tmp_path: Path) -> None:
     found = _account(_recorded(tmp_path, start_programs.JAX_COMPILES))
