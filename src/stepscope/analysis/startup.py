@@ -9,11 +9,12 @@ from typing import Annotated, Any, Final
 from stepscope import how_to_record
 from stepscope.formats.python_frames import short_path
 from stepscope.quantities import share_words, time_words
-from stepscope.records import dataclass
+from stepscope.records import dataclass, replace
 from stepscope.registry import Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.recording.start import GAP, Start, StartPart, has_start, start
+from stepscope.tables.steps.markers import has_steps
 
 _WORDS: Final = {
     "interpreter": "starting Python",
@@ -29,6 +30,7 @@ _WORDS: Final = {
     "network": "waiting for the network in {name}",
     "lock": "waiting for a lock in {name}",
     "sleep": "sleeping in {name}",
+    "launched": "waiting in {name} for processes that it has started",
     "steps": "warm-up steps",
     "program": "running {name}",
     GAP: "unexplained waits in {name}",
@@ -36,6 +38,8 @@ _WORDS: Final = {
 _NAMED: Final = 3
 _BACKSLASH: Final = "\\"
 _LEAST_FRAC: Final = 0.05
+# What a launcher's main thread does while the processes run that it has started.
+_WAITS: Final = ("network", "lock", "processes", "sleep", "threads")
 # Below this share of attributed time the account is not to be relied on.
 _ATTRIBUTED_FRAC: Final = 0.98
 
@@ -147,9 +151,15 @@ class Startup(Result):
 
 
 def startup(profile: Profile, options: Options = Options()) -> Startup:
-    """Return the account; its figures are of the host that started last."""
+    """Return the account; its figures are of the host that started last.
+
+    A process without a step, where another one has them, is its launcher: it waits for that.
+    """
     known = [(host, found) for host in profile.hosts if (found := start(host)) is not None]
-    slowest = max((found for _, found in known), key=lambda one: one.end - one.begin)
+    stepping = [found for _, found in known if found.first_step]
+    if stepping or any(map(has_steps, profile.hosts)):
+        known = [(host, one if one.first_step else _launcher(one)) for host, one in known]
+    slowest = max(stepping or [one for _, one in known], key=lambda one: one.end - one.begin)
     begin, first, steady = slowest.begin, slowest.first_step, slowest.steady
     return Startup(
         headline=_headline(slowest),
@@ -163,6 +173,15 @@ def startup(profile: Profile, options: Options = Options()) -> Startup:
         parts=_table(PartRow, [row for one in known for row in _part_rows(*one)]),
         imports=_table(ImportRow, [row for one in known for row in _import_rows(*one)]),
         diagnostics=tuple(_diagnostics(slowest)),
+    )
+
+
+def _launcher(found: Start) -> Start:
+    return replace(
+        found,
+        parts=tuple(
+            replace(part, kind="launched") if part.kind in _WAITS else part for part in found.parts
+        ),
     )
 
 

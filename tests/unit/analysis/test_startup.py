@@ -172,3 +172,18 @@ def test_recordings_without_a_start_say_how_to_record_one() -> None:
     lacking = TOOL.available(Profile("s", (Host("h", decode(worked_example())),)))
     assert lacking is not None
     assert "stepscope record" in lacking.record
+
+
+def test_a_launcher_sleeps_while_its_ranks_start() -> None:
+    launcher = start(
+        [Span("import", "torch", 0, 500)],
+        [Look("poll", 500, 60_000, kind="sleep"), Look("main", 0, 60_000)],
+    )
+    rank = start([Span("import", "torch", 0, 1900)], [Look("main", 0, 2300, cpu=2300)], STEPS)
+    hosts = tuple(Host(name, decode(space(one))) for name, one in (("a", launcher), ("b", rank)))
+    found = startup(Profile("s", hosts))
+    assert found.start_ms == pytest.approx(2100)
+    assert ("a", "launched", 59_500.0) in zip(
+        found.parts["host"], found.parts["kind"], found.parts["time_ms"], strict=True
+    )
+    assert "sleep" not in found.parts["kind"]

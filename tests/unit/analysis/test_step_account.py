@@ -10,6 +10,7 @@ from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.parts.shares import MADE
 from tests.profiles import draw, event, hlo, nth, space
 from tests.profiles.drawing import Drawn
+from tests.profiles.model import line, plane
 
 
 def found(picture: str, **events: Drawn) -> StepAccount:
@@ -173,3 +174,27 @@ def test_a_line_that_is_not_known_is_none_and_not_line_0() -> None:
     )
     assert [part.line for part in one.part_list() if part.name == "matmul"] == [None]
     assert 0 not in [*one.parts["line"], *one.owners["line"]]
+
+
+def test_a_launcher_that_waits_for_its_ranks_has_no_account() -> None:
+    step = event("train", step_num=nth, _r=1)
+    waits = draw("/host:CPU\n  python  " + "A" + "-" * 99, unit_us=1000, A=EVENTS["A"])
+    planes = [waits, draw(PREPARES, unit_us=100, S=step, **EVENTS)]
+    hosts = tuple(Host(f"h{n}", decode(space(*one))) for n, one in enumerate(planes))
+    one = step_account(Profile("s", hosts))
+    assert not one.is_window
+    assert one.step_time_ms == pytest.approx(1.0)
+    assert sum(one.parts["time_ms"]) == pytest.approx(1.0)
+
+
+def test_a_loop_in_a_child_process_has_the_childs_python() -> None:
+    samples = "/device:CUSTOM:Python samples"
+    steps = [("train", 1000 * n, 1000, {"step_num": n, "_r": 1}) for n in range(2)]
+    prepares = [("$train.py:12 prepare", 1000 * n, 600) for n in range(2)]
+    data = space(
+        plane(samples, line("MainThread", ("$launch.py:3 <module>", 0, 2000), id=1)),
+        plane("/host:CPU [42]", line("python", *steps, id=42)),
+        plane(f"{samples} [42]", line("MainThread", *prepares, id=42)),
+    )
+    one = step_account(Profile("s", (Host("h", decode(data)),)))
+    assert {"train.py"} == {file for file in one.owners["file"] if file}

@@ -46,6 +46,10 @@ class Processes:
         found: I32 = self.of_line[host.space.lines_of(rows)]
         return found
 
+    def suffix_of(self, line: int) -> str:
+        """What the planes of a line's process end in; "" of no line (-1)."""
+        return self.suffix[self.of_line[line]] if line >= 0 else ""
+
 
 @derived
 def processes(host: Host) -> Processes:

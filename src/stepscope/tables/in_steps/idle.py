@@ -35,7 +35,7 @@ from stepscope.tables.host.events import Work, host_thread_rows, is_pool_thread,
 from stepscope.tables.in_steps.python_calls import python_spans
 from stepscope.tables.steps.attribution import host_work
 from stepscope.tables.steps.found import Markers
-from stepscope.tables.steps.markers import has_account, has_steps, step_markers
+from stepscope.tables.steps.markers import has_account, step_markers
 from stepscope.tables.steps.session import AlignedSteps, aligned_steps, taking_part
 
 # Why a device has nothing to do, and the work of the host that says so. The order is that of
@@ -185,9 +185,7 @@ def has_idle(profile: Profile) -> bool:
     Whether devices run behind the host need not be known: a step that lasts until its device
     work has ended contains its marker, or an earlier step does.
     """
-    # The recording as a whole counts as a step only where no host has any.
-    stepping = [host for host in taking_part(profile) if has_steps(host)]
-    hosts = [host for host in stepping or taking_part(profile) if has_device_events(host)]
+    hosts = [host for host in taking_part(profile) if has_device_events(host)]
     if not any(has_account(host) for host in hosts):
         return False
     return any(_runs_in_a_marker(host) for host in hosts) or idle(profile) is not None

@@ -25,6 +25,7 @@ from stepscope.tables.core.installed import (
 )
 from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.presence import entries_named
+from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_texts
 from stepscope.tables.core.thresholds import DEEPEST, HALF_FRAC, PART_FRAC, SEVERAL
@@ -330,8 +331,10 @@ def _rows(host: Host, line: int, begin_ps: int, end_ps: int) -> tuple[I64, bool]
     lines = space.lines_of(rows)
     plane = np.asarray([one.plane for one in space.lines], dtype=np.int64)[lines]
     plane_name = [one.name for one in space.planes]
+    # A launcher waits for the child process that has the loop.
+    child = processes(host).suffix_of(line)
     for wanted in (names.PYTHON_CALLS_PLANE, names.PYTHON_SAMPLES_PLANE):
-        here = np.asarray([name == wanted for name in plane_name] or [False])[plane]
+        here = np.asarray([name == wanted + child for name in plane_name] or [False])[plane]
         if here.any():
             chosen = _python_line(host, distinct(lines[here]), line, (begin_ps, end_ps))
             return rows[lines == chosen], wanted == names.PYTHON_SAMPLES_PLANE

@@ -21,6 +21,7 @@ from stepscope.columns import (
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
 from stepscope.schema import names
+from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.steps.attribution import steps
 
@@ -174,6 +175,8 @@ def _steps(host: Host, compiled: I64) -> tuple[str, tuple[int, int] | None, int 
     else:
         found = steps(host)
         if found is None or found.markers.is_window or not len(found.start_ps):
+            return "", None, None
+        if processes(host).suffix_of(found.markers.line):  # its parent's start is not its own
             return "", None, None
         begin, end, source = found.start_ps, found.end_ps, found.markers.source
     return source, (int(begin[0]), int(end[0])), _steady(begin, end, compiled)

@@ -111,9 +111,12 @@ def has_aligned_steps(profile: Profile) -> bool:
 
 
 def taking_part(profile: Profile) -> list[Host]:
-    """The hosts whose steps count: those with devices where any has."""
-    with_devices = [host for host in profile.hosts if _has_work(host)]
-    return with_devices or list(profile.hosts)
+    """The hosts whose steps count: those with devices where any has, with steps where any has.
+
+    A launcher has none: it waits for its ranks.
+    """
+    hosts = [host for host in profile.hosts if _has_work(host)] or list(profile.hosts)
+    return [host for host in hosts if has_steps(host)] or hosts
 
 
 @derived
