@@ -108,17 +108,22 @@ def _all_records(cls: type) -> list[type]:
 
 
 def _interface(cls: type, names: dict[type, str]) -> str:
-    extends = " extends ResultBody" if isinstance(cls, type) and issubclass(cls, Result) else ""
     hints = get_type_hints(cls) if is_typeddict(cls) else own_fields(cls)
+    base = next((base for base in cls.__mro__[1:] if base in names), None)
+    if base is not None:
+        hints = {name: hint for name, hint in hints.items() if name not in own_fields(base)}
+    known = [names[cls], *(["ResultBody"] if issubclass(cls, Result) else [])]
+    if base is not None:
+        known.append(names[base])
     optional = getattr(cls, "__optional_keys__", ())
     lines = [
         f"  readonly {name}{'?' * (name in optional)}: {type_of(hint, names)};"
         for name, hint in hints.items()
     ]
-    if extends:
-        lines.insert(0, f"  readonly tool: {json.dumps(cls.tool)};")  # type: ignore[attr-defined]  # a Result by the test above
+    if issubclass(cls, Result):
+        lines.insert(0, f"  readonly tool: {json.dumps(cls.tool)};")
     return (
-        f"/** {first_sentence(cls)} */\nexport interface {names[cls]}{extends} {{\n"
+        f"/** {first_sentence(cls)} */\nexport interface {' extends '.join(known)} {{\n"
         + "\n".join(lines)
         + "\n}\n"
     )

@@ -22,6 +22,7 @@ from typing import (
 )
 
 from stepscope.errors import UsageError, nearest
+from stepscope.panels import Panel
 from stepscope.records import dataclass
 from stepscope.result import Finding, Likelihood, Result, Severity
 
@@ -93,87 +94,6 @@ RESERVED_OPTIONS = frozenset(
         "top",
     }
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """A part of a tool's page: a text, a chart or a table of its result.
-
-    Texts are templates. ``{step_time_ms}`` is a value with its unit. ``{growth?}`` and
-    ``{verdict=healthy?}`` are conditions. If a value is missing, ``[…]`` is left out, and ``a | b``
-    is b. Texts of bars, terms and choices are about their row, all others about the result.
-
-    Attributes:
-        form: How it is drawn. "headline": ``title`` and ``note``; ``value``, if given, names the
-            part of the step that colours it. "choice": an ``option`` with the values and labels in
-            these fields, and ``all`` as the choice of none of them; it ``clears`` other options.
-            "bars": rows with a ``label`` and a ``value``. "course": the first column of ``first``,
-            then lines over it. "parts": a time by the parts of a step. Others are charts that the
-            page has for one tool.
-        field: The field of the result that it shows; the current value of a choice.
-        title: Heading; the field's label if empty.
-        note: Said beside or below the title.
-        none: Said if there are no rows; the panel is left out otherwise.
-        noun: What a row is, one and several.
-        label: Name of a row.
-        value: What a figure says; the column that bars are as long as.
-        text: What is said of a row.
-        more: Said of a bar, or of the marker, if pointed at.
-        first: Columns that come first, or that are drawn.
-        hidden: Columns that are hidden until asked for.
-        by: Only rows with the most frequent value of this column.
-        live: First and last point of what a row is about; those live at the chosen point are shown.
-        course: The table over which that point is chosen.
-        chooses: Whether a point can be chosen.
-        marker: Fields with the place and height of a marker.
-        stepwise: Whether a value holds until the next.
-        main: Whether the page is about this table: more rows in sight, and sums.
-        sums: Whether sums are below it; by default where it is the main one.
-        constants: Whether columns are shown that say the same in each row.
-        several: Whether two rows are needed.
-    """
-
-    form: Literal[
-        "headline",
-        "choice",
-        "figure",
-        "text",
-        "bars",
-        "course",
-        "parts",
-        "steps",
-        "table",
-        "terms",
-        "chart",
-        "roofline",
-        "pipeline_graph",
-        "pod_step",
-        "host_stacks",
-    ]
-    field: str = ""
-    title: str = ""
-    note: str = ""
-    none: str = ""
-    noun: tuple[str, ...] = ()
-    label: str = ""
-    value: str = ""
-    text: str = ""
-    more: str = ""
-    option: str = ""
-    all: str = ""
-    clears: tuple[str, ...] = ()
-    first: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    by: str = ""
-    live: tuple[str, ...] = ()
-    course: str = ""
-    chooses: bool = False
-    marker: tuple[str, ...] = ()
-    stepwise: bool = False
-    main: bool = False
-    sums: bool | None = None
-    constants: bool = False
-    several: bool = False
 
 
 @dataclass(frozen=True)

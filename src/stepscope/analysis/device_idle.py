@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from stepscope import how_to_record
+from stepscope.panels import BarChart, Figure, Headline, TableView
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Panel, Tool
+from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events, has_device_events, rows_of_device
@@ -507,29 +508,17 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(form="headline", title="{headline}"),
-        Panel(
-            form="figure",
-            title="Idle",
-            value="{idle_ms} | –",
-            note="of {step_time_ms}, mean over devices | mean over devices",
+        Headline("{headline}"),
+        Figure("Idle", "{idle_ms} | –", "of {step_time_ms}, mean over devices | mean over devices"),
+        Figure(
+            "After a wait",
+            "{after_wait_ms} | –",
+            "in gaps that began while the host waited for the device",
         ),
-        Panel(
-            form="figure",
-            title="After a wait",
-            value="{after_wait_ms} | –",
-            note="in gaps that began while the host waited for the device",
-        ),
-        Panel(
-            form="figure",
-            title="Host blocked",
-            value="{blocked_ms} | –",
-            note="waiting for busy devices",
-        ),
-        Panel(form="figure", title="Steps counted", value="{times_of=step?}{step_count}"),
-        Panel(
-            form="bars",
-            field="causes",
+        Figure("Host blocked", "{blocked_ms} | –", "waiting for busy devices"),
+        Figure("Steps counted", "{times_of=step?}{step_count}"),
+        BarChart(
+            "causes",
             title="What the host does in that time",
             note="idle time, split by what the host does; shares are of all the time",
             noun=("cause", "causes"),
@@ -538,52 +527,45 @@ TOOL = Tool(
             value="idle_ms",
             text="{idle_ms}[, {step_frac}]",
         ),
-        Panel(
-            form="table",
-            field="devices",
+        TableView(
+            "devices",
             note="those that ran anything in that time",
             noun=("device", "devices"),
             none="No device was active in that time.",
         ),
-        Panel(
-            form="table",
-            field="gaps",
+        TableView(
+            "gaps",
             title="Longest gaps",
             note="times without work on a device",
             noun=("gap", "gaps"),
             none="No gap is long enough to list.",
         ),
-        Panel(
-            form="table",
-            field="launches",
+        TableView(
+            "launches",
             title="Launching calls",
             noun=("call", "calls"),
             none="No launch call ran in the counted steps.",
         ),
-        Panel(
-            form="table",
-            field="waits",
+        TableView(
+            "waits",
             title="Calls that wait for the device",
             noun=("call", "calls"),
             none="The host never waits for a device.",
         ),
-        Panel(
-            form="table",
-            field="copies",
+        TableView(
+            "copies",
             note="summed over devices; several may run at once",
             noun=("direction", "directions"),
             none="Nothing is copied.",
         ),
-        Panel(
-            form="table",
-            field="allocations",
+        TableView(
+            "allocations",
             title="Memory from the driver",
             noun=("call", "calls"),
             none="No memory is allocated or freed through the driver.",
         ),
-        Panel(
-            form="table",
-            field="slow_calls",
+        TableView(
+            "slow_calls",
             title="Calls that start the device",
             note="far longer than most, while no device works",
             noun=("call", "calls"),

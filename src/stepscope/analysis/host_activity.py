@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from stepscope import how_to_record
+from stepscope.panels import Figure, Headline, OwnChart, TableView
 from stepscope.quantities import share_words, time_words
 from stepscope.records import dataclass
-from stepscope.registry import Need, Panel, Tool
+from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import account
@@ -535,57 +536,29 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(form="headline", title="{headline}"),
-        Panel(
-            form="figure",
-            title="Step time",
-            value="{step_time_ms} | –",
-            note="mean of {step_count} counted",
-        ),
-        Panel(
-            form="figure",
-            title="Computing",
-            value="{computing_ms} | –",
-            note="per step, while an op or a device is running",
-        ),
-        Panel(
-            form="figure",
-            title="Waiting for input",
-            value="{input_ms} | –",
-            note="per step, while no op is running",
-        ),
-        Panel(
-            form="figure",
-            title="Neither",
-            value="{idle_ms} | –",
-            note="per step: Python, tracing, printing",
-        ),
-        Panel(
-            form="figure",
-            title="Eager ops",
-            value="{eager_ops} | –",
-            note="per step, launched one by one",
-        ),
-        Panel(form="host_stacks"),
-        Panel(
-            form="table",
-            field="python",
+        Headline("{headline}"),
+        Figure("Step time", "{step_time_ms} | –", "mean of {step_count} counted"),
+        Figure("Computing", "{computing_ms} | –", "per step, while an op or a device is running"),
+        Figure("Waiting for input", "{input_ms} | –", "per step, while no op is running"),
+        Figure("Neither", "{idle_ms} | –", "per step: Python, tracing, printing"),
+        Figure("Eager ops", "{eager_ops} | –", "per step, launched one by one"),
+        OwnChart("host_stacks"),
+        TableView(
+            "python",
             title="Python",
             note="functions on the step's thread while no op is running",
             noun=("function", "functions"),
             none="No Python call ran on the step's thread in the counted steps, or calls were not"
             " recorded: turn on the Python sampler (in PyTorch with_stack=True).",
         ),
-        Panel(
-            form="table",
-            field="side_work",
+        TableView(
+            "side_work",
             note="logging, checkpoints and other work that the result does not need",
             noun=("kind", "kinds"),
             none="No printing, summaries, checkpoints or callbacks were recorded in a step.",
         ),
-        Panel(
-            form="table",
-            field="calls",
+        TableView(
+            "calls",
             title="Compiled functions",
             note="calls that retrace or recompile compute nothing in that time",
             noun=("function", "functions"),

@@ -9,8 +9,9 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64
+from stepscope.panels import Figure, Headline, LineChart, Picker, TableView
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Panel, Tool
+from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.serving import NONE, DeviceTime, Serving, has_serving, serving
@@ -406,80 +407,54 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(
-            form="headline",
-            title="Half of the requests take up to {models.latency_p50_us}, one in a hundred more"
-            " than {models.latency_p99_us}. | No request ended within the recording.",
+        Headline(
+            "Half of the requests take up to {models.latency_p50_us}, one in a hundred more"
+            " than {models.latency_p99_us}. | No request ended within the recording."
         ),
-        Panel(
-            form="choice",
-            option="model",
-            title="Model",
-            all="All models",
-            value="requests.model",
+        Picker(option="model", title="Model", all="All models", values="requests.model"),
+        Figure(
+            "Requests",
+            "{models.requests} | 0",
+            "{models.requests_per_s} per second | rate not known",
         ),
-        Panel(
-            form="figure",
-            title="Requests",
-            value="{models.requests} | 0",
-            note="{models.requests_per_s} per second | rate not known",
+        Figure("Median latency", "{models.latency_p50_us} | –", "mean {models.latency_mean_us}"),
+        Figure(
+            "90th percentile", "{models.latency_p90_us} | –", "75 % below {models.latency_p75_us}"
         ),
-        Panel(
-            form="figure",
-            title="Median latency",
-            value="{models.latency_p50_us} | –",
-            note="mean {models.latency_mean_us}",
+        Figure("99th percentile", "{models.latency_p99_us} | –", "slowest {models.latency_max_us}"),
+        Figure(
+            "Device time",
+            "{models.device_mean_us} | –",
+            "mean; {models.queued_mean_us} waiting for a batch | mean; no batches recorded",
         ),
-        Panel(
-            form="figure",
-            title="90th percentile",
-            value="{models.latency_p90_us} | –",
-            note="75 % below {models.latency_p75_us}",
-        ),
-        Panel(
-            form="figure",
-            title="99th percentile",
-            value="{models.latency_p99_us} | –",
-            note="slowest {models.latency_max_us}",
-        ),
-        Panel(
-            form="figure",
-            title="Device time",
-            value="{models.device_mean_us} | –",
-            note="mean; {models.queued_mean_us} waiting for a batch | mean; no batches recorded",
-        ),
-        Panel(
-            form="course",
-            field="requests",
+        LineChart(
+            "requests",
             title="Latency by percentile",
             note="{count} requests",
             label="Latency of {count} requests by percentile",
             noun=("request", "requests"),
-            text="{percentile_frac} take at most {latency_us}",
-            first=("percentile_frac", "latency_us", "queued_us"),
+            tip="{percentile_frac} take at most {latency_us}",
+            columns=("percentile_frac", "latency_us", "queued_us"),
         ),
-        Panel(
-            form="course",
-            field="batch_sizes",
+        LineChart(
+            "batch_sizes",
             title="Time by batch size",
             note="{by}",
             label="Time of batches of {count} sizes",
             noun=("size", "sizes"),
-            text="{padded_size} examples",
-            first=("padded_size", "latency_mean_us", "latency_per_example_us"),
+            tip="{padded_size} examples",
+            columns=("padded_size", "latency_mean_us", "latency_per_example_us"),
             by="model",
         ),
-        Panel(
-            form="table",
-            field="batches",
+        TableView(
+            "batches",
             noun=("batch", "batches"),
             none="No batches were recorded: the server handles requests one at a time, or batches"
             " outside the recording.",
         ),
-        Panel(form="table", field="models", noun=("model", "models")),
-        Panel(
-            form="table",
-            field="requests",
+        TableView("models", noun=("model", "models")),
+        TableView(
+            "requests",
             note="Devices that serve several requests at once count for each",
             noun=("request", "requests"),
             main=True,

@@ -10,9 +10,19 @@ from numpy.typing import NDArray
 
 from stepscope import how_to_record
 from stepscope.columns.space import I64
+from stepscope.panels import (
+    BarChart,
+    Figure,
+    Headline,
+    PartsChart,
+    StepsChart,
+    TableChart,
+    TableView,
+    Terms,
+)
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Panel, Tool
+from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
@@ -623,70 +633,56 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(
-            form="headline",
-            title="{headline}",
+        Headline(
+            "{headline}",
             note="{next_step}",
-            value="{verdict=highly_input_bound?}input | {verdict=moderately_input_bound?}input"
+            tone="{verdict=highly_input_bound?}input | {verdict=moderately_input_bound?}input"
             " | {verdict=not_input_bound?}device | other",
         ),
-        Panel(
-            form="figure",
-            title="Waiting for input",
-            value="{input_frac} | –",
-            note="of the time, including copies to devices; above 5 % is worth fixing, above 20 %"
+        Figure(
+            "Waiting for input",
+            "{input_frac} | –",
+            "of the time, including copies to devices; above 5 % is worth fixing, above 20 %"
             " is severe",
         ),
-        Panel(
-            form="figure",
-            title="Input wait and copies",
-            value="{device_side.input_wait_ms.mean} | –",
-            note="{times_of=recording?}of {device_side.step_time_ms.mean} recorded"
+        Figure(
+            "Input wait and copies",
+            "{device_side.input_wait_ms.mean} | –",
+            "{times_of=recording?}of {device_side.step_time_ms.mean} recorded"
             " | {step_count=1?}of one step"
             " | [± {device_side.input_wait_ms.std}, ]{device_side.input_wait_ms.min} to"
             " {device_side.input_wait_ms.max} | no step found",
         ),
-        Panel(
-            form="figure",
-            title="Input wait of {input_across_workers.workers} workers",
-            value="{times_of=step?}{input_across_workers.least_ms} to"
-            " {input_across_workers.most_ms}",
-            note="{input_across_workers.least_worker} to {input_across_workers.most_worker}; mean"
+        Figure(
+            "Input wait of {input_across_workers.workers} workers",
+            "{times_of=step?}{input_across_workers.least_ms} to {input_across_workers.most_ms}",
+            "{input_across_workers.least_worker} to {input_across_workers.most_worker}; mean"
             " {input_across_workers.mean_ms}, each worker for itself",
         ),
-        Panel(
-            form="figure",
-            title="Step time",
-            value="{times_of=step?}{device_side.step_time_ms.mean}",
-            note="{step_count=1?}of one step"
+        Figure(
+            "Step time",
+            "{times_of=step?}{device_side.step_time_ms.mean}",
+            "{step_count=1?}of one step"
             " | [± {device_side.step_time_ms.std}, ]{device_side.step_time_ms.min} to"
             " {device_side.step_time_ms.max}",
         ),
-        Panel(
-            form="figure",
-            title="Steps counted",
-            value="{times_of=step?}{step_count}",
-            note="{steps_found}",
-        ),
-        Panel(
-            form="parts",
-            field="device_side.mean_ms",
+        Figure("Steps counted", "{times_of=step?}{step_count}", "{steps_found}"),
+        PartsChart(
+            "device_side.mean_ms",
             title="{times_of=recording?}The whole recording | Average step",
             note="{times_of=recording?}the parts sum to the recording"
             " | mean of {step_count} counted; the parts sum to the step",
             none="No step was found, so the share of input in the step time is unknown. The host's"
             " input work is below.",
         ),
-        Panel(form="steps", field="step_table"),
-        Panel(
-            form="chart",
-            field="input_across_workers.per_step",
+        StepsChart("step_table"),
+        TableChart(
+            "input_across_workers.per_step",
             title="Input wait over workers",
             note="Each worker for itself, copies of input included",
         ),
-        Panel(
-            form="bars",
-            field="host_breakdown",
+        BarChart(
+            "host_breakdown",
             title="What the host does for input",
             note="self time of input ops on all threads, over the whole recording",
             none="No input ops were recorded: no tf.data iterator, no DataLoader, no call to"
@@ -695,30 +691,23 @@ TOOL = Tool(
             value="self_time_ms",
             text="{self_time_ms}[, {self_time_frac}]",
         ),
-        Panel(
-            form="terms",
-            field="host_breakdown",
+        Terms(
+            "host_breakdown",
             title="How to reduce it",
-            label="{self_time_ms?}{category}",
-            note="{what}",
+            name="{self_time_ms?}{category}",
+            meaning="{what}",
             text="{advice}",
         ),
-        Panel(
-            form="table",
-            field="input_ops",
+        TableView(
+            "input_ops",
             note="Self time excludes input ops nested on the same thread.",
             noun=("input op", "input ops"),
             none="None was recorded.",
             main=True,
             constants=True,
         ),
-        Panel(
-            form="table",
-            field="host_table",
-            title="Hosts",
-            noun=("host", "hosts"),
-            constants=True,
-            several=True,
+        TableView(
+            "host_table", title="Hosts", noun=("host", "hosts"), constants=True, several=True
         ),
     ),
 )

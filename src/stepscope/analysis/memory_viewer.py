@@ -8,8 +8,9 @@ import numpy as np
 
 from stepscope import how_to_record
 from stepscope.errors import UsageError
+from stepscope.panels import BarChart, Figure, Headline, LineChart, Picker, TableView
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Panel, Tool
+from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo.buffers import Allocation, BufferPlan
@@ -363,77 +364,47 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(
-            form="headline",
-            title="{peak_bytes?}{program} has {peak_bytes} in use at its peak"
-            "[, reached at {peak_instruction}]. | {program} uses none of this memory.",
+        Headline(
+            "{peak_bytes?}{program} has {peak_bytes} in use at its peak"
+            "[, reached at {peak_instruction}]. | {program} uses none of this memory."
         ),
-        Panel(
-            form="choice",
+        Picker(
             option="program",
             title="Program",
-            field="program_id",
-            value="programs.program_id",
-            label="programs.program",
-            text="allocates {programs.allocated_bytes} on {programs.host}",
+            current="program_id",
+            values="programs.program_id",
+            labels="programs.program",
+            detail="allocates {programs.allocated_bytes} on {programs.host}",
             clears=("memory_space",),
         ),
-        Panel(
-            form="choice",
+        Picker(
             option="memory_space",
             title="Memory",
-            field="memory_space",
-            value="memory_spaces",
-            label="memory_space_names",
+            current="memory_space",
+            values="memory_spaces",
+            labels="memory_space_names",
         ),
-        Panel(
-            form="figure",
-            title="Peak",
-            value="{peak_bytes}",
-            note="at point {peak_step} of {timeline.rows}",
-        ),
-        Panel(
-            form="figure",
-            title="Peak without padding",
-            value="{peak_unpadded_bytes}",
-            note="padding comes from tiled shapes",
-        ),
-        Panel(
-            form="figure",
-            title="Temporary",
-            value="{temporary_bytes}",
-            note="blocks reused by several values",
-        ),
-        Panel(
-            form="figure",
-            title="Parameters",
-            value="{parameter_bytes}",
-            note="and {output_bytes} of results",
-        ),
-        Panel(
-            form="figure",
-            title="Allocated",
-            value="{allocated_bytes}",
-            note="{constant_bytes} of it constants",
-        ),
-        Panel(
-            form="course",
-            field="timeline",
+        Figure("Peak", "{peak_bytes}", "at point {peak_step} of {timeline.rows}"),
+        Figure("Peak without padding", "{peak_unpadded_bytes}", "padding comes from tiled shapes"),
+        Figure("Temporary", "{temporary_bytes}", "blocks reused by several values"),
+        Figure("Parameters", "{parameter_bytes}", "and {output_bytes} of results"),
+        Figure("Allocated", "{allocated_bytes}", "{constant_bytes} of it constants"),
+        LineChart(
+            "timeline",
             title="Heap in program order",
             note="{count} points, {source_text}; click to see what is live",
             none="{source_text}.",
             label="Memory in use over {count} points of the program",
             noun=("point", "points"),
-            text="Point {step}",
-            more="peak {peak_bytes}",
-            first=("step", "used_bytes", "unpadded_bytes"),
+            tip="Point {step}",
+            marked="peak {peak_bytes}",
+            columns=("step", "used_bytes", "unpadded_bytes"),
             marker=("peak_step", "peak_bytes"),
             stepwise=True,
             chooses=True,
         ),
-        Panel(
-            form="bars",
-            field="buffers",
+        BarChart(
+            "buffers",
             title="{at_peak?}At the peak: the largest of {count} buffers"
             " | At point {chosen}: the largest of {count} buffers",
             note="reached at {instruction}",
@@ -451,12 +422,11 @@ TOOL = Tool(
                 "shape",
             ),
             live=("first_step", "last_step"),
-            course="timeline",
+            points="timeline",
         ),
-        Panel(form="table", field="peak_groups", title="At the peak, by kind"),
-        Panel(
-            form="table",
-            field="buffers",
+        TableView("peak_groups", title="At the peak, by kind"),
+        TableView(
+            "buffers",
             title="All buffers",
             note="Some share memory: their sizes do not add up.",
             none="The program has none in this memory.",

@@ -13,9 +13,10 @@ from stepscope import how_to_record
 from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
+from stepscope.panels import Figure, Headline, OwnChart, TableView
 from stepscope.quantities import time_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Panel, Tool
+from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.operations import CollectiveEvents, collectives
 from stepscope.tables.core.devices import devices
@@ -526,65 +527,44 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(
-            form="headline",
-            title="The other workers wait for worker {straggler.worker}"
+        Headline(
+            "The other workers wait for worker {straggler.worker}"
             " ({straggler.host}[ {straggler.device}])."
             " | {workers.1.host?}The largest part of the step is {bottleneck}. No worker makes the"
             " others wait."
             " | The largest part of the step is {bottleneck}. There is only one worker.",
             note="{straggler.message}",
-            value="{straggler?}collectives | other",
+            tone="{straggler?}collectives | other",
         ),
-        Panel(
-            form="figure",
-            title="Step time",
-            value="{step_time_ms} | –",
-            note="mean of the slowest worker's",
+        Figure("Step time", "{step_time_ms} | –", "mean of the slowest worker's"),
+        Figure("Workers", "{workers.rows}", "{device_type} | device type not known"),
+        Figure("Largest part", "{bottleneck} | –", "of the mean step"),
+        Figure(
+            "Wait caused",
+            "{straggler.caused_wait_ms}",
+            "{straggler.step_frac} of the step | per step",
         ),
-        Panel(
-            form="figure",
-            title="Workers",
-            value="{workers.rows}",
-            note="{device_type} | device type not known",
+        Figure(
+            "Cause of its delay",
+            "{straggler.cause}",
+            "{straggler.cause_ms} more than the others | compared with the others",
         ),
-        Panel(
-            form="figure",
-            title="Largest part",
-            value="{bottleneck} | –",
-            note="of the mean step",
+        Figure(
+            "Unmatched collectives",
+            "{mismatched_collectives?}{mismatched_collectives}",
+            "across devices; excluded",
         ),
-        Panel(
-            form="figure",
-            title="Wait caused",
-            value="{straggler.caused_wait_ms}",
-            note="{straggler.step_frac} of the step | per step",
-        ),
-        Panel(
-            form="figure",
-            title="Cause of its delay",
-            value="{straggler.cause}",
-            note="{straggler.cause_ms} more than the others | compared with the others",
-        ),
-        Panel(
-            form="figure",
-            title="Unmatched collectives",
-            value="{mismatched_collectives?}{mismatched_collectives}",
-            note="across devices; excluded",
-        ),
-        Panel(form="pod_step", field="pod"),
-        Panel(
-            form="table",
-            field="workers",
+        OwnChart("pod_step"),
+        TableView(
+            "workers",
             note="in the mean of the counted steps, each device by itself: the Overview counts time"
             " in which any device of a host computes as compute.",
             noun=("worker", "workers"),
             main=True,
             sums=False,
         ),
-        Panel(
-            form="table",
-            field="collective_table",
+        TableView(
+            "collective_table",
             title="Collectives",
             note="skew is the time from the first worker's arrival to the last one's; then the"
             " transfer begins",

@@ -10,8 +10,9 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
+from stepscope.panels import Figure, Headline, OwnChart, TableView
 from stepscope.records import dataclass, replace
-from stepscope.registry import Help, Need, Panel, Tool
+from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
@@ -502,36 +503,27 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(form="headline", title="{headline}"),
-        Panel(
-            form="figure",
-            title="Program",
-            value="{programs.flop_rate_gflops} | –",
-            note="{programs.flop_utilisation_frac} of the peak | per device, idle time included",
+        Headline("{headline}"),
+        Figure(
+            "Program",
+            "{programs.flop_rate_gflops} | –",
+            "{programs.flop_utilisation_frac} of the peak | per device, idle time included",
         ),
-        Panel(
-            form="figure",
-            title="Intensity",
-            value="{programs.bottleneck_operational_intensity} FLOP/B | –",
-            note="the ridge is at {device.hbm_ridge_flop_per_byte} FLOP/B | ridge unknown",
+        Figure(
+            "Intensity",
+            "{programs.bottleneck_operational_intensity} FLOP/B | –",
+            "the ridge is at {device.hbm_ridge_flop_per_byte} FLOP/B | ridge unknown",
         ),
-        Panel(
-            form="figure",
-            title="Peak rate",
-            value="{device.peak_gflops} | –",
-            note="of one {device.device_type}: {device.peak_source} | {device.peak_source}"
+        Figure(
+            "Peak rate",
+            "{device.peak_gflops} | –",
+            "of one {device.device_type}: {device.peak_source} | {device.peak_source}"
             " | unknown; set it above",
         ),
-        Panel(
-            form="figure",
-            title="Memory bandwidth",
-            value="{device.peak_hbm_bw_gbps} | –",
-            note="peak of HBM or device memory",
-        ),
-        Panel(form="roofline", field="ops"),
-        Panel(
-            form="table",
-            field="ops",
+        Figure("Memory bandwidth", "{device.peak_hbm_bw_gbps} | –", "peak of HBM or device memory"),
+        OwnChart("roofline"),
+        TableView(
+            "ops",
             note="Filtered-out ops are hidden in the chart too.",
             noun=("op", "ops"),
             first=(
@@ -545,9 +537,8 @@ TOOL = Tool(
             main=True,
             constants=True,
         ),
-        Panel(
-            form="table",
-            field="programs",
+        TableView(
+            "programs",
             title="Whole program",
             note="{device.device_count=1?}in total, per average step and per step"
             " | in total, per average step and per step; times are sums over"

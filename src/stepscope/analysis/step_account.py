@@ -10,9 +10,10 @@ from typing import Annotated, Final, TypeVar
 import numpy as np
 
 from stepscope import how_to_record
+from stepscope.panels import Figure, Headline, Paragraph, TableView
 from stepscope.quantities import share_words, time_words, written_out
 from stepscope.records import dataclass, replace
-from stepscope.registry import Need, Panel, Tool
+from stepscope.registry import Need, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
@@ -651,58 +652,45 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(form="headline", title="{headline}"),
-        Panel(
-            form="figure",
-            title="{is_window?}Recorded | Step time",
-            value="{step_time_ms} | –",
-            note="{is_window?}no steps were found | mean of {step_count} counted",
+        Headline("{headline}"),
+        Figure(
+            "{is_window?}Recorded | Step time",
+            "{step_time_ms} | –",
+            "{is_window?}no steps were found | mean of {step_count} counted",
         ),
-        Panel(
-            form="figure",
-            title="Largest part",
-            value="{parts.step_frac} | –",
-            note="{parts.time_ms}",
+        Figure("Largest part", "{parts.step_frac} | –", "{parts.time_ms}"),
+        Figure(
+            "Busy",
+            "{busy_ms} | –",
+            "{has_device?}while a device computes | while anything computes",
         ),
-        Panel(
-            form="figure",
-            title="Busy",
-            value="{busy_ms} | –",
-            note="{has_device?}while a device computes | while anything computes",
+        Figure(
+            "Recorder",
+            "{recorder_ms?}{recorder_ms}",
+            "the recording's own work, no part of the program",
         ),
-        Panel(
-            form="figure",
-            title="Recorder",
-            value="{recorder_ms?}{recorder_ms}",
-            note="the recording's own work, no part of the program",
+        Paragraph(
+            "{growth?}Each step runs more ops than the one before: {growth.first_ops} in the"
+            " first, {growth.last_ops} in the last[, most of them {growth.op}]."
         ),
-        Panel(
-            form="text",
-            text="{growth?}Each step runs more ops than the one before: {growth.first_ops} in the"
-            " first, {growth.last_ops} in the last[, most of them {growth.op}].",
-        ),
-        Panel(
-            form="text",
-            text="{unused_gradients?}{unused_gradients.time_ms} of each step go to"
+        Paragraph(
+            "{unused_gradients?}{unused_gradients.time_ms} of each step go to"
             " {unused_gradients.ops} forward ops whose gradients nothing computes"
-            "[, at {unused_gradients.file}:{unused_gradients.line} {unused_gradients.function}].",
+            "[, at {unused_gradients.file}:{unused_gradients.line} {unused_gradients.function}]."
         ),
-        Panel(
-            form="text",
-            text="{repeated_gradients?}{repeated_gradients.time_ms} of each step go to gradients"
+        Paragraph(
+            "{repeated_gradients?}{repeated_gradients.time_ms} of each step go to gradients"
             " that the step computed before: {repeated_gradients.times} times in all"
             "[, at {repeated_gradients.file}:{repeated_gradients.line}"
-            " {repeated_gradients.function}].",
+            " {repeated_gradients.function}]."
         ),
-        Panel(
-            form="text",
-            text="{unclaimed_gradients?}{unclaimed_gradients.time_ms} of each step go to gradients"
+        Paragraph(
+            "{unclaimed_gradients?}{unclaimed_gradients.time_ms} of each step go to gradients"
             " that no optimizer reads: {unclaimed_gradients.updated} of"
-            " {unclaimed_gradients.ops} parameters are updated.",
+            " {unclaimed_gradients.ops} parameters are updated."
         ),
-        Panel(
-            form="table",
-            field="parts",
+        TableView(
+            "parts",
             note="{is_window?}They sum to the recording; one change concerns one part."
             " | {times_of=recording?}They sum to the recording; one change concerns one part."
             " | They sum to the step; one change concerns one part.",
@@ -721,9 +709,8 @@ TOOL = Tool(
             main=True,
             constants=True,
         ),
-        Panel(
-            form="table",
-            field="owners",
+        TableView(
+            "owners",
             note="Pieces of the parts, each with the line that calls it.",
             noun=("owner", "owners"),
             none="Nothing was recorded.",
@@ -740,22 +727,19 @@ TOOL = Tool(
             main=True,
             constants=True,
         ),
-        Panel(
-            form="table",
-            field="calls",
+        TableView(
+            "calls",
             note="from the loop inwards, each with all that it calls",
             noun=("call", "calls"),
         ),
-        Panel(
-            form="table",
-            field="rivals",
+        TableView(
+            "rivals",
             title="Other threads that run Python",
             note="concurrent with the loop",
             noun=("thread", "threads"),
         ),
-        Panel(
-            form="table",
-            field="lock_holders",
+        TableView(
+            "lock_holders",
             title="Holders of the lock",
             note="for which the loop waits",
             noun=("place", "places"),

@@ -10,9 +10,10 @@ import numpy as np
 from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
+from stepscope.panels import BarChart, Figure, Headline, OwnChart, TableView, Terms
 from stepscope.quantities import share_words, time_words
 from stepscope.records import dataclass, replace
-from stepscope.registry import Help, Need, Panel, Tool
+from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.core.thresholds import SHORT_OP_PS
@@ -506,39 +507,25 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(
-            form="headline",
-            title="{summary.0}",
+        Headline(
+            "{summary.0}",
             note="[{summary.1}][ {summary.2}][ {summary.3}]",
-            value="{verdict=input_bound?}input | {verdict=healthy?}device | other",
+            tone="{verdict=input_bound?}input | {verdict=healthy?}device | other",
         ),
-        Panel(
-            form="figure",
-            title="Bottleneck",
-            value="{bottleneck.iterator} | none",
-            note="of {bottleneck.pipeline} on {bottleneck.host} | no stage limits the program",
+        Figure(
+            "Bottleneck",
+            "{bottleneck.iterator} | none",
+            "of {bottleneck.pipeline} on {bottleneck.host} | no stage limits the program",
         ),
-        Panel(
-            form="figure",
-            title="Waiting for it",
-            value="{bottleneck.self_time_us}",
-            note="per call[, {bottleneck.self_time_frac} of the wait]",
+        Figure(
+            "Waiting for it",
+            "{bottleneck.self_time_us}",
+            "per call[, {bottleneck.self_time_frac} of the wait]",
         ),
-        Panel(
-            form="figure",
-            title="Slowest call",
-            value="{bottleneck.max_latency_us}",
-            note="of the pipeline",
-        ),
-        Panel(
-            form="figure",
-            title="Waiting",
-            value="{bottleneck.wait_frac}",
-            note="of {bottleneck.wait_of}",
-        ),
-        Panel(
-            form="bars",
-            field="knobs",
+        Figure("Slowest call", "{bottleneck.max_latency_us}", "of the pipeline"),
+        Figure("Waiting", "{bottleneck.wait_frac}", "of {bottleneck.wait_of}"),
+        BarChart(
+            "knobs",
             title="What to change",
             note="predicted gain of each change by itself: per call, and as a share of the time"
             " between calls",
@@ -546,26 +533,23 @@ TOOL = Tool(
             value="gain_us",
             text="{gain_us}[, {gain_frac} of the time]",
         ),
-        Panel(
-            form="terms",
-            field="knobs",
+        Terms(
+            "knobs",
             title="Changes",
-            label="{knob}",
-            note="{gain_us} per call: | Gain not known:",
+            name="{knob}",
+            meaning="{gain_us} per call: | Gain not known:",
             text="{change}[. {note}]",
         ),
-        Panel(
-            form="bars",
-            field="pipelines",
+        BarChart(
+            "pipelines",
             title="Slowest call of each pipeline",
             label="{name} on {host}",
             value="max_us",
             text="mean {mean_us}, most {max_us}",
             several=True,
         ),
-        Panel(
-            form="table",
-            field="pipelines",
+        TableView(
+            "pipelines",
             title="All input pipelines",
             note="Host pipelines run the program's tf.data stages; device pipelines get batches"
             " from a host pipeline and copy them. Slow calls are longer than 50 µs.",
@@ -573,10 +557,9 @@ TOOL = Tool(
             first=("host", "name"),
             main=True,
         ),
-        Panel(form="pipeline_graph", field="graph"),
-        Panel(
-            form="table",
-            field="function_ops",
+        OwnChart("pipeline_graph"),
+        TableView(
+            "function_ops",
             title="Ops inside pipeline functions",
             note="Ops that map, filter and similar stages ran on tf.data's threads.",
             noun=("op", "ops"),

@@ -7,9 +7,10 @@ from math import isnan, nan
 from typing import Annotated, Any, Final
 
 from stepscope import how_to_record
+from stepscope.panels import BarChart, Figure, Headline, TableView
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Panel, Tool
+from stepscope.registry import Help, Need, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.perf_counters import chip_of
@@ -405,37 +406,21 @@ TOOL = Tool(
         ),
     ),
     page=(
-        Panel(form="headline", title="{headline}"),
-        Panel(
-            form="figure",
-            title="{units.unit}",
-            value="{units.utilization_frac}",
-            note="of its peak",
-        ),
-        Panel(
-            form="figure",
-            title="{units.1.unit}",
-            value="{units.1.utilization_frac}",
-            note="of its peak",
-        ),
-        Panel(
-            form="figure",
-            title="{units.2.unit}",
-            value="{units.2.utilization_frac}",
-            note="of its peak",
-        ),
-        Panel(form="figure", title="Chips", value="{chips.rows}", note="{chips.device_type}"),
+        Headline("{headline}"),
+        Figure("{units.unit}", "{units.utilization_frac}", "of its peak"),
+        Figure("{units.1.unit}", "{units.1.utilization_frac}", "of its peak"),
+        Figure("{units.2.unit}", "{units.2.utilization_frac}", "of its peak"),
+        Figure("Chips", "{chips.rows}", "{chips.device_type}"),
         *(
-            Panel(
-                form="bars",
-                field=field,
+            BarChart(
+                field,
                 title=title,
                 note=note,
                 none="None of them has a peak to compare with.",
                 label="{unit}",
                 value="utilization_frac",
                 text="{utilization_frac}[ ({least_frac} to {most_frac})]",
-                more="on average {achieved} of {peak} {counted_in}",
+                tip="on average {achieved} of {peak} {counted_in}",
             )
             for field, title, note in (
                 (
@@ -450,22 +435,15 @@ TOOL = Tool(
                 ),
             )
         ),
-        Panel(
-            form="table",
-            field="chips",
+        TableView(
+            "chips",
             note="over each chip's samples and cores",
             noun=("chip", "chips"),
             none="No chip was sampled.",
         ),
-        Panel(
-            form="table",
-            field="readings",
-            note="every core in every sample",
-            none="No samples were recorded.",
-        ),
-        Panel(
-            form="table",
-            field="absent",
+        TableView("readings", note="every core in every sample", none="No samples were recorded."),
+        TableView(
+            "absent",
             title="Counters that were not recorded",
             note="figures that need them are missing",
             none="All counters of all units were recorded.",

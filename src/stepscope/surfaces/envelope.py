@@ -5,14 +5,14 @@ The shapes are typed dictionaries because the TypeScript types are generated fro
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypedDict, cast, get_args, get_origin
+from typing import Any, Final, Literal, TypedDict, get_args, get_origin
 
 from stepscope.field_names import adds_up, is_cumulative, is_share, label_of
-from stepscope.registry import Option, Panel, Tool, Unavailable
+from stepscope.panels import Panel, Shown, ShownRows
+from stepscope.registry import Option, Tool, Unavailable
 from stepscope.result import Checked, Finding, Result, columns_of, tables_of
 from stepscope.session import FileReport
 from stepscope.store import Run
@@ -123,39 +123,6 @@ class ColumnInfo(TypedDict):
     is_cumulative: bool
 
 
-class _PanelForm(TypedDict):
-    form: str
-
-
-class PanelInfo(_PanelForm, total=False):
-    """One part of a tool's page, as ``registry.Panel``; what is not said has its default."""
-
-    field: str
-    title: str
-    note: str
-    none: str
-    noun: list[str]
-    label: str
-    value: str
-    text: str
-    more: str
-    option: str
-    all: str
-    clears: list[str]
-    first: list[str]
-    hidden: list[str]
-    by: str
-    live: list[str]
-    course: str
-    chooses: bool
-    marker: list[str]
-    stepwise: bool
-    main: bool
-    sums: bool
-    constants: bool
-    several: bool
-
-
 class ToolInfo(TypedDict):
     """One tool. ``missing`` says what the profile lacks, ``record`` how to record it.
 
@@ -179,7 +146,7 @@ class ToolInfo(TypedDict):
     words: dict[str, dict[str, str]]
     times_of: list[TimeBase]
     opens: dict[str, str]
-    page: list[PanelInfo]
+    page: list[Panel]
 
 
 class ToolsInfo(TypedDict):
@@ -379,7 +346,9 @@ ENVELOPES: tuple[type, ...] = (
     SessionInfo,
     OptionInfo,
     ColumnInfo,
-    PanelInfo,
+    Shown,
+    ShownRows,
+    *get_args(Panel),
     ToolInfo,
     ToolsInfo,
     QueryColumnInfo,
@@ -449,18 +418,8 @@ def tool_info(
         "words": field_words(tool.result),
         "times_of": list(tool.times_of),
         "opens": dict(opens),
-        "page": [panel_info(panel) for panel in tool.page],
+        "page": list(tool.page),
     }
-
-
-def panel_info(panel: Panel) -> PanelInfo:
-    """A part of a tool's page for JSON, without what it leaves at its default."""
-    said: dict[str, Any] = {}
-    for f in dataclasses.fields(panel):
-        value = getattr(panel, f.name)
-        if value != f.default:
-            said[f.name] = list(value) if isinstance(value, tuple) else value
-    return cast(PanelInfo, said)
 
 
 def field_labels(result: type[Result]) -> dict[str, str]:

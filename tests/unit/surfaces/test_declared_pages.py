@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from stepscope.analysis import TOOLS
-from stepscope.registry import Panel, Tool
+from stepscope.panels import BarChart, LineChart, Panel, Picker, Shown, TableView
+from stepscope.registry import Tool
 from stepscope.result import columns_of
-from stepscope.surfaces.envelope import panel_info, tool_info
+from stepscope.surfaces.envelope import tool_info
 from stepscope.surfaces.fields import own_fields, records_in, row_of
 
 DECLARED = [tool for tool in TOOLS if tool.page]
 # Texts about a row of the field; all others are about the result.
 OF_ROWS = {
-    "bars": ("label", "text", "more"),
-    "terms": ("label", "note", "text"),
-    "course": ("text",),
+    "bar_chart": ("label", "text", "tip"),
+    "terms": ("name", "meaning", "text"),
+    "line_chart": ("tip",),
 }
 # What the page itself knows of a chart: its rows, and the chosen point.
-OF_CHARTS = {"bars": {"count", "chosen", "at_peak"}, "course": {"count", "by"}}
-TEXTS = ("title", "note", "none", "label", "value", "text", "more")
+OF_CHARTS = {"bar_chart": {"count", "chosen", "at_peak"}, "line_chart": {"count", "by"}}
+TEXTS = {"title", "note", "none", "label", "value", "text", "tip", "marked", "tone", "name"}
+TEXTS |= {"meaning", "detail"}
 
 
 def panels() -> list[Any]:
@@ -67,16 +70,19 @@ def paths_in(text: str) -> list[str]:
 
 @pytest.mark.parametrize(("tool", "panel"), panels())
 def test_texts_name_what_there_is(tool: Tool, panel: Panel) -> None:
-    for name in TEXTS:
-        text = getattr(panel, name)
-        of_row = name in OF_ROWS.get(panel.form, ())
-        rows = names_in(hint_at(tool, panel.field)) if of_row else set()
-        known = OF_CHARTS.get(panel.form, set())
+    field = panel.field if isinstance(panel, Shown) else ""
+    known = OF_CHARTS.get(panel.form, set())
+    if isinstance(panel, BarChart) and panel.points:
         # A chart of the chosen point says what was before it.
-        known = known | (names_in(hint_at(tool, panel.course)) if panel.course else set())
+        known = known | names_in(hint_at(tool, panel.points))
+    for name, text in asdict(panel).items():
+        if name not in TEXTS:
+            continue
+        of_row = name in OF_ROWS.get(panel.form, ())
+        rows = names_in(hint_at(tool, field)) if of_row else set()
         for path in paths_in(text):
-            if of_row and not (panel.form == "course" and path in known):
-                assert path in rows, f"{panel.field} has no {path}"
+            if of_row and not (panel.form == "line_chart" and path in known):
+                assert path in rows, f"{field} has no {path}"
             elif path not in known:
                 hint_at(tool, path)
         assert "{" not in re.sub(r"\{[\w.]+(?:=\w+)?\??\}", "", text), "a slot is misspelt"
@@ -84,19 +90,22 @@ def test_texts_name_what_there_is(tool: Tool, panel: Panel) -> None:
 
 @pytest.mark.parametrize(("tool", "panel"), panels())
 def test_fields_columns_and_options_are_there(tool: Tool, panel: Panel) -> None:
-    hint = hint_at(tool, panel.field) if panel.field else None
-    columns = [*panel.first, *panel.hidden, *panel.live, *filter(None, [panel.by])]
-    if panel.form == "bars":
-        columns.append(panel.value)
-    missing = set(columns) - names_in(hint) if columns else set()
-    assert not missing
-    for path in (*panel.marker, *filter(None, [panel.course])):
+    paths: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    if isinstance(panel, BarChart):
+        paths, columns = (panel.points,), (panel.value, *panel.first, *panel.live)
+    elif isinstance(panel, LineChart):
+        paths, columns = panel.marker, (*panel.columns, panel.by)
+    elif isinstance(panel, TableView):
+        columns = (*panel.first, *panel.hidden)
+    elif isinstance(panel, Picker):
+        paths = (panel.values, panel.labels, panel.current)
+        options = {option.name for option in tool.option_list()}
+        assert {panel.option, *panel.clears} <= options
+    if isinstance(panel, Shown):
+        assert {*filter(None, columns)} <= names_in(hint_at(tool, panel.field))
+    for path in filter(None, paths):
         hint_at(tool, path)
-    options = {option.name for option in tool.option_list()}
-    assert {*filter(None, [panel.option]), *panel.clears} <= options
-    if panel.form == "choice":
-        for path in filter(None, [panel.value, panel.label]):
-            hint_at(tool, path)
 
 
 def test_headings_come_first_and_once() -> None:
@@ -104,15 +113,6 @@ def test_headings_come_first_and_once() -> None:
         assert [panel.form for panel in tool.page].count("headline") == 1, tool.id
 
 
-def test_json_holds_only_what_differs_from_the_defaults() -> None:
-    assert panel_info(Panel(form="table", field="ops", first=("name",))) == {
-        "form": "table",
-        "field": "ops",
-        "first": ["name"],
-    }
-    assert panel_info(Panel(form="table", field="ops", sums=False))["sums"] is False
-
-
 def test_a_tool_tells_its_page() -> None:
     info = tool_info(TOOLS.find("device_idle"), None)
-    assert [panel["form"] for panel in info["page"]][:2] == ["headline", "figure"]
+    assert [panel.form for panel in info["page"]][:2] == ["headline", "figure"]

@@ -92,33 +92,117 @@ export interface ColumnInfo {
   readonly is_cumulative: boolean;
 }
 
-/** One part of a tool's page, as ``registry.Panel``; what is not said has its default. */
-export interface PanelInfo {
-  readonly form: string;
-  readonly field?: string;
-  readonly title?: string;
-  readonly note?: string;
-  readonly none?: string;
-  readonly noun?: readonly string[];
-  readonly label?: string;
-  readonly value?: string;
-  readonly text?: string;
-  readonly more?: string;
-  readonly option?: string;
-  readonly all?: string;
-  readonly clears?: readonly string[];
-  readonly first?: readonly string[];
-  readonly hidden?: readonly string[];
-  readonly by?: string;
-  readonly live?: readonly string[];
-  readonly course?: string;
-  readonly chooses?: boolean;
-  readonly marker?: readonly string[];
-  readonly stepwise?: boolean;
-  readonly main?: boolean;
-  readonly sums?: boolean;
-  readonly constants?: boolean;
-  readonly several?: boolean;
+/** A field under a heading. */
+export interface Shown {
+  readonly field: string;
+  readonly title: string;
+  readonly note: string;
+  readonly none: string;
+}
+
+/** Rows of a table. ``noun`` is what a row is, one and several. */
+export interface ShownRows extends Shown {
+  readonly noun: readonly string[];
+}
+
+/** The answer, above all else. ``tone`` names the part of the step that colours it. */
+export interface Headline {
+  readonly title: string;
+  readonly note: string;
+  readonly tone: string;
+  readonly form: "headline";
+}
+
+/** An option as a list of what can be chosen. */
+export interface Picker {
+  readonly form: "picker";
+  readonly option: string;
+  readonly title: string;
+  readonly current: string;
+  readonly values: string;
+  readonly labels: string;
+  readonly detail: string;
+  readonly all: string;
+  readonly clears: readonly string[];
+}
+
+/** One number below the headline; left out if it has no value. */
+export interface Figure {
+  readonly title: string;
+  readonly value: string;
+  readonly note: string;
+  readonly form: "figure";
+}
+
+/** A sentence. */
+export interface Paragraph {
+  readonly text: string;
+  readonly form: "paragraph";
+}
+
+/** Rows as bars. */
+export interface BarChart extends ShownRows {
+  readonly form: "bar_chart";
+  readonly label: string;
+  readonly value: string;
+  readonly text: string;
+  readonly tip: string;
+  readonly first: readonly string[];
+  readonly several: boolean;
+  readonly live: readonly string[];
+  readonly points: string;
+}
+
+/** Columns as lines over the first of them. */
+export interface LineChart extends ShownRows {
+  readonly form: "line_chart";
+  readonly label: string;
+  readonly columns: readonly string[];
+  readonly tip: string;
+  readonly by: string;
+  readonly marker: readonly string[];
+  readonly marked: string;
+  readonly stepwise: boolean;
+  readonly chooses: boolean;
+}
+
+/** A time, divided into the parts of a step. */
+export interface PartsChart extends Shown {
+  readonly form: "parts_chart";
+}
+
+/** The steps of the recording, each divided into its parts. */
+export interface StepsChart extends Shown {
+  readonly form: "steps_chart";
+}
+
+/** A table as the chart that its columns allow. */
+export interface TableChart extends Shown {
+  readonly form: "table_chart";
+}
+
+/** A table. */
+export interface TableView extends ShownRows {
+  readonly form: "table_view";
+  readonly first: readonly string[];
+  readonly hidden: readonly string[];
+  readonly main: boolean;
+  readonly sums: boolean | null;
+  readonly constants: boolean;
+  readonly several: boolean;
+}
+
+/** Names of rows, each with its ``meaning`` and a ``text``. */
+export interface Terms extends Shown {
+  readonly form: "terms";
+  readonly name: string;
+  readonly meaning: string;
+  readonly text: string;
+}
+
+/** A chart that the page has for one tool only. */
+export interface OwnChart {
+  readonly form: "roofline" | "pipeline_graph" | "pod_step" | "host_stacks";
 }
 
 /** One tool. ``missing`` says what the profile lacks, ``record`` how to record it. */
@@ -137,7 +221,7 @@ export interface ToolInfo {
   readonly words: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly times_of: readonly ("step" | "recording")[];
   readonly opens: Readonly<Record<string, string>>;
-  readonly page: readonly PanelInfo[];
+  readonly page: readonly (Headline | Picker | Figure | Paragraph | BarChart | LineChart | PartsChart | StepsChart | TableChart | TableView | Terms | OwnChart)[];
 }
 
 /** One column of a table that queries name. */

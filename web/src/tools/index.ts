@@ -60,6 +60,8 @@ const DeclaredPage: ToolPage = (props: ToolPageProps) =>
 export function pageOf({ id, page }: Pick<ToolInfo, "id" | "page">): PageEntry {
   const own = PAGES[id];
   if (own || page.length === 0) return own ?? { Page: Generic };
-  const owns = page.flatMap(({ form, option }) => option ?? OF_CHARTS[form] ?? []);
+  const owns = page.flatMap((panel) =>
+    panel.form === "picker" ? panel.option : (OF_CHARTS[panel.form] ?? []),
+  );
   return { Page: DeclaredPage, owns };
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import asdict
 from typing import Any
 
 from werkzeug.wrappers import Request, Response
@@ -17,7 +18,9 @@ _LEVEL = 1
 
 def json_answer(request: Request, body: Any, status: int = 200) -> Response:
     """A JSON answer."""
-    text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        body, default=asdict, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
     # Texts can be encoded; should one slip through, its escape in JSON is better than no answer.
     data = text.encode("utf-8", "backslashreplace")
     response = Response(data, status, mimetype="application/json")

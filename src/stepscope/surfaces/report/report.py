@@ -8,6 +8,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 import numpy as np
@@ -279,7 +280,9 @@ class _Archive:
 
     def put_json(self, name: str, value: Any) -> int:
         """Add a value as JSON; returns what it takes in the file."""
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(
+            value, default=asdict, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
         return self.put(name, text.encode())
 
     def drop(self, names: Sequence[str]) -> None:

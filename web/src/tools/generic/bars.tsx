@@ -2,6 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { rowsWhere } from "../../api/columns.ts";
+import type { BarChart } from "../../api/types.gen.ts";
 import type { ColumnarTable } from "../../base/columns.ts";
 import { fieldLabel, fieldMeaning } from "../../base/fields.ts";
 import { withUnits } from "../../base/text.ts";
@@ -15,16 +16,16 @@ import { type PanelProps, tableAt, Unfilled } from "./panel.tsx";
 
 const MOST_BARS = 16;
 const EMPTY: ColumnarTable = { rows: 0, columns: {} };
-const NO_NAMES: readonly string[] = [];
 
-export function Bars(props: PanelProps) {
+export function Bars(props: PanelProps<BarChart>) {
   const { panel, tool, result, values, params } = props;
-  const { field = "", first = NO_NAMES, noun = ["row", "rows"], live } = panel;
+  const { field, first, noun } = panel;
+  const live = panel.live.length > 0;
   const whole = tableAt(values, field) ?? EMPTY;
-  const chosen = live ? chosenRow(panel.course ?? "", values, params) : null;
+  const chosen = live ? chosenRow(panel.points, values, params) : null;
   const source = useMemo(() => {
     if (!live || !chosen) return whole;
-    const [from, to] = live.map((name) => whole.columns[name] ?? []);
+    const [from, to] = panel.live.map((name) => whole.columns[name] ?? []);
     return rowsWhere(whole, (row) => isLive(from?.[row], to?.[row], chosen.x));
   }, [whole, live, chosen?.x]);
   const at = live ? `${field}.live` : field;
@@ -39,7 +40,7 @@ export function Bars(props: PanelProps) {
     at_peak: chosen !== null && chosen.x === values("peak_step"),
     ...chosen?.before,
   };
-  const text = (template = "") =>
+  const text = (template: string) =>
     withUnits(filled(template, (path) => extra[path] ?? values(path), tool.words) ?? "");
   const title = text(panel.title) || fieldLabel(tool.labels, field);
   if (bars.length < (panel.several ? 2 : 1) && !live) {
@@ -67,7 +68,7 @@ export function Bars(props: PanelProps) {
         <TopBars
           bars={bars}
           label={title}
-          {...(fieldMeaning(panel.value ?? "").kind === "ratio" ? { full: 1 } : {})}
+          {...(fieldMeaning(panel.value).kind === "ratio" ? { full: 1 } : {})}
         />
       ) : (
         <p class="quiet">{text(panel.none)}</p>
@@ -84,19 +85,19 @@ function isLive(first: unknown, last: unknown, point: number): boolean {
 
 /** The rows that have any of the value, the largest first where there are many. */
 function largest(
-  { panel, tool }: PanelProps,
+  { panel, tool }: PanelProps<BarChart>,
   columns: Readonly<Record<string, readonly unknown[]>>,
   rows: number,
 ) {
-  const size = columns[panel.value ?? ""] ?? [];
+  const size = columns[panel.value] ?? [];
   const order = Array.from({ length: rows }, (_, row) => row).filter(
     (row) => Number(size[row]) > 0,
   );
   if (order.length > MOST_BARS) order.sort((a, b) => Number(size[b]) - Number(size[a]));
   return order.slice(0, MOST_BARS).map((row) => {
     const valueAt: ValueOf = (path) => columns[path]?.[row];
-    const text = (template = "") => filled(template, valueAt, tool.words) ?? "";
-    const more = text(panel.more);
+    const text = (template: string) => filled(template, valueAt, tool.words) ?? "";
+    const more = text(panel.tip);
     return {
       label: text(panel.label) || "(no name)",
       value: Number(size[row]),

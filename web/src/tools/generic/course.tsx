@@ -2,6 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { rowsWhere } from "../../api/columns.ts";
+import type { LineChart as LineChartPanel } from "../../api/types.gen.ts";
 import type { ColumnarTable } from "../../base/columns.ts";
 import { fieldLabel } from "../../base/fields.ts";
 import { withUnits } from "../../base/text.ts";
@@ -38,18 +39,18 @@ export function chosenRow(field: string, values: ValueOf, params: Params) {
   return { row, x: Number(xs[row] ?? 0), before };
 }
 
-export function Course(props: PanelProps) {
+export function Course(props: PanelProps<LineChartPanel>) {
   const { panel, tool, result, values, params, onParams } = props;
-  const { field = "", first = [], noun = ["row", "rows"], by = "" } = panel;
+  const { field, columns, noun, by } = panel;
   const whole = tableAt(values, field) ?? EMPTY;
   const most = useMemo(() => mostFrequent(whole.columns[by] ?? []), [whole, by]);
-  const source = useMemo(() => rising(whole, first[0] ?? "", by, most), [whole, by, most]);
+  const source = useMemo(() => rising(whole, columns[0] ?? "", by, most), [whole, by, most]);
   const binding = useTable(props, field, source, `${field}.course`);
   const all = useWithoutConstants(useTable(props, field, whole, `${field}.course`));
   const { table } = binding;
-  const [x, ...ys] = first.map((name) => columnOf(table, name)) as (NumberColumn | undefined)[];
+  const [x, ...ys] = columns.map((name) => columnOf(table, name)) as (NumberColumn | undefined)[];
   const lines = useMemo(() => linesOf(ys, !by), [table]);
-  const text = (template = "") =>
+  const text = (template: string) =>
     withUnits(
       filled(
         template,
@@ -66,8 +67,8 @@ export function Course(props: PanelProps) {
     );
   }
   const xs = inMs(x);
-  const top = columnOf(table, first[1] ?? "") as NumberColumn;
-  const [at, size] = (panel.marker ?? []).map((name) => Number(values(name)));
+  const top = columnOf(table, columns[1] ?? "") as NumberColumn;
+  const [at, size] = panel.marker.map((name) => Number(values(name)));
   return (
     <ChartFrame
       title={title}
@@ -84,10 +85,10 @@ export function Course(props: PanelProps) {
       )}
     >
       <LineChart
-        label={text(panel.label) || title}
+        label={text(panel.label)}
         xs={xs}
         lines={lines}
-        stepwise={panel.stepwise ?? false}
+        stepwise={panel.stepwise}
         span={[
           panel.stepwise || x.meta.kind === "time" ? (xs[0] ?? 0) : 0,
           (xs.at(-1) ?? 1) + (panel.stepwise ? 1 : 0),
@@ -98,7 +99,7 @@ export function Course(props: PanelProps) {
         top={greatest(inMs(top)) * HEADROOM}
         {...(at === undefined || size === undefined
           ? {}
-          : { markers: [{ x: at, y: size, label: text(panel.more) }] })}
+          : { markers: [{ x: at, y: size, label: text(panel.marked) }] })}
         {...(panel.chooses
           ? {
               chosen: chosenRow(field, values, params).row,
@@ -107,9 +108,7 @@ export function Course(props: PanelProps) {
           : {})}
         tip={(row) => (
           <TipFacts
-            title={
-              filled(panel.text ?? "", (path) => source.columns[path]?.[row], tool.words) ?? ""
-            }
+            title={filled(panel.tip, (path) => source.columns[path]?.[row], tool.words) ?? ""}
             facts={table.columns
               .filter(
                 (column) => !column.meta.hidden && source.columns[column.meta.name]?.[row] != null,

@@ -1,12 +1,14 @@
 /** What a declared part of a page is given, and what it takes from the result. */
 
-import type { PanelInfo } from "../../api/types.gen.ts";
+import type { ToolInfo } from "../../api/types.gen.ts";
 import { type ColumnarTable, isColumnarTable } from "../../base/columns.ts";
 import type { ValueOf } from "../../engine/page/template.ts";
 import type { ToolPageProps } from "../sections/tool_page.tsx";
 
-export interface PanelProps extends ToolPageProps {
-  readonly panel: PanelInfo;
+export type Panel = ToolInfo["page"][number];
+
+export interface PanelProps<P extends Panel = Panel> extends ToolPageProps {
+  readonly panel: P;
   readonly values: ValueOf;
 }
 
