@@ -26,6 +26,8 @@ U64 = NDArray[np.uint64]
 U8 = NDArray[np.uint8]
 F64 = NDArray[np.float64]
 Bool = NDArray[np.bool_]
+#: Events whose times are looked at together.
+BLOCK: Final = 4096
 
 # Which member of XStat's `value` oneof is set; the number is the field number in XStat.
 KIND_NONE: Final = 0
@@ -254,6 +256,16 @@ class Space:
             return duration  # the column itself: there is nothing to fix in a sound recording
         length: I64 = np.maximum(duration, 0)
         return length
+
+    @cached_property
+    def block_spans(self) -> tuple[I64, I64]:
+        """First begin and last end of each ``BLOCK`` events: a range meets few of the blocks."""
+        start = self.events.start_ps
+        if not len(start):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        blocks = np.arange(0, len(start), BLOCK)
+        ends = np.maximum.reduceat(start + self.length_ps, blocks)
+        return np.minimum.reduceat(start, blocks), ends
 
     @cached_property
     def event_line(self) -> I32:

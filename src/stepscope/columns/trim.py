@@ -9,6 +9,7 @@ import numpy as np
 
 from stepscope.columns.pivot import StatColumn
 from stepscope.columns.space import (
+    BLOCK,
     I64,
     KIND_INT64,
     Bool,
@@ -38,6 +39,20 @@ def _inside(space: Space, begin_ps: int, end_ps: int) -> Bool:
     return inside
 
 
+def _rows_inside(space: Space, begin_ps: int, end_ps: int) -> I64:
+    """Rows of ``_inside``, found without a look at most others; none in a range of no length."""
+    if begin_ps >= end_ps:
+        return np.zeros(0, np.int64)
+    first, last = space.block_spans
+    blocks = np.flatnonzero((first < end_ps) & (last >= begin_ps))
+    rows = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+    rows = rows[: np.searchsorted(rows, len(space.events))]
+    start = space.events.start_ps[rows]
+    stop = start + space.length_ps[rows]
+    found: I64 = rows[(start < end_ps) & ((stop > begin_ps) | (start >= begin_ps))]
+    return found
+
+
 def trimmed(space: Space, keep: Bool) -> Space:
     """The space without the events that are not to be kept."""
     return _chosen(space, np.flatnonzero(keep))
@@ -57,18 +72,25 @@ def clipped(space: Space, begin_ps: int, end_ps: int, facts: Iterable[int]) -> S
         facts: Rows of lines whose events are facts of the recording; they are kept as they are.
     """
     events = space.events
-    is_fact = space.on_lines(facts)
-    keep = _inside(space, begin_ps, end_ps) & (begin_ps < end_ps)
+    rows = _rows_inside(space, begin_ps, end_ps)
     if events.occurrences:
-        keep[list(events.occurrences)] = False
-    rows = np.flatnonzero(keep | is_fact)
-    start, stop = events.start_ps, events.start_ps + space.length_ps
+        rows = rows[~np.isin(rows, list(events.occurrences))]
+    lines = [space.lines[row] for row in facts]
+    known = [np.arange(line.begin, line.end) for line in lines if line.end > line.begin]
+    if known:
+        rows = np.unique(np.concatenate([rows, *known]))
+    cut = np.ones(len(rows), dtype=bool)
+    for each in known:
+        cut[slice(*np.searchsorted(rows, [each[0], each[-1] + 1]))] = False
     # Events that began before the range begin together in it: only their order shows which contains
     # which, so the outer ones come first.
-    is_early = (start[rows] < begin_ps) & ~is_fact[rows]
+    is_early = (events.start_ps[rows] < begin_ps) & cut
     early = rows[is_early]
-    rows[is_early] = early[np.lexsort((-stop[early], start[early], space.lines_of(early)))]
-    start, stop, cut = start[rows], stop[rows], ~is_fact[rows]
+    start = events.start_ps[early]
+    stop = start + space.length_ps[early]
+    rows[is_early] = early[np.lexsort((-stop, start, space.lines_of(early)))]
+    start = events.start_ps[rows]
+    stop = start + space.length_ps[rows]
     lead_ps = np.where(cut, np.maximum(begin_ps - start, 0), 0)
     tail_ps = np.where(cut, np.maximum(stop - end_ps, 0), 0)
     found = _chosen(space, rows)
@@ -111,14 +133,16 @@ def _restore_device_clock(space: Space, lead_ps: I64, tail_ps: I64) -> Space:
 def _chosen(space: Space, rows: I64) -> Space:
     """The space with these events, line by line."""
     events, stats = space.events, space.event_stats
-    sizes = np.diff(events.stat_begin)[rows]
+    sizes = events.stat_begin[rows + 1] - events.stat_begin[rows]
     stat_begin = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(sizes, out=stat_begin[1:])
     stat_rows = np.repeat(events.stat_begin[rows] - stat_begin[:-1], sizes) + np.arange(
         stat_begin[-1]
     )
-    new_row = np.full(len(events), -1, np.int64)
-    new_row[rows] = np.arange(len(rows))
+    new_row = np.zeros(0, np.int64)
+    if events.occurrences or space.unknown:
+        new_row = np.full(len(events), -1, np.int64)
+        new_row[rows] = np.arange(len(rows))
     ends = np.cumsum(np.bincount(space.lines_of(rows), minlength=len(space.lines)))
     lines = tuple(
         replace(line, begin=begin, end=end)

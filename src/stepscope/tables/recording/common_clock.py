@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.records import dataclass
-from stepscope.tables.core.profile import Host
+from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.host.events import timed_events
 from stepscope.tables.recording.environment import recorded_at
 from stepscope.tables.steps.markers import step_markers
@@ -59,6 +59,7 @@ def _unix_ns(host: Host) -> int | None:
     return origin if _FIRST_NS <= origin < _LAST_NS else None
 
 
+@derived
 def span_ps(host: Host) -> tuple[int, int] | None:
     """When the first event of a host begins and the last one ends; None without events."""
     timed = timed_events(host)
