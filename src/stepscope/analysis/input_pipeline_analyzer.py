@@ -395,7 +395,8 @@ def _is_copies(found: SessionSteps | None) -> bool:
 def _spread(values: NDArray[np.float64]) -> Spread:
     if len(values) == 0:
         return Spread(nan, nan, nan, nan)
-    std = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    # From the first value: equal ones have no deviation, not that of rounding their mean.
+    std = float((values - values[0]).std(ddof=1)) if len(values) > 1 else 0.0
     return Spread(float(values.mean()), std, float(values.min()), float(values.max()))
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from stepscope.analysis.input_pipeline_analyzer import (
     TOOL,
     InputPipelineAnalyzer,
     Options,
+    _spread,
     input_pipeline_analyzer,
     verdict_of,
 )
@@ -251,3 +253,8 @@ def test_one_device_has_no_range_of_the_input_wait(data: bytes) -> None:
     assert found.input_across_workers is None
     assert "across" not in " ".join(line.label for line in outline(found))
     assert not [name for name in tables_of(found) if "across" in name]
+
+
+def test_equal_times_have_no_deviation() -> None:
+    assert _spread(np.full(7, 0.1)).std == 0
+    assert _spread(np.asarray([1.0, 3.0])).std == pytest.approx(2**0.5)
