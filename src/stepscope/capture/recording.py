@@ -128,6 +128,7 @@ class Recording:
         self._slots = [_Slot(one) for one in self.recorders if self._wanted(one)]
         self._budget = RecordingBudget(self.options)
         is_priced = self.options.price is not None
+        self._less_detail = ""
         self._limit = SessionLimit(self.options.max_memory, is_short=is_priced)
         self._price = Price(self.options.price, self.options.max_bytes)
         self._clock = StepClock()
@@ -460,6 +461,7 @@ class Recording:
             note = None if lighten is None else lighten(self._budget.seconds)
             if note is not None:
                 self.notes.append(note)
+                self._less_detail = note.message
                 self._limit.lighten()
 
     def _end_rest(self) -> None:
@@ -813,6 +815,8 @@ class Recording:
             facts.update(machine.software_facts() | machine.settings_facts())
             facts.update(graph_lines.facts())
             facts.update(self._clock.facts())
+            if self._less_detail:
+                facts[names.LESS_DETAIL] = self._less_detail
             if self.options.price is not None:
                 facts[names.RECORDING_COST] = int(self._price.cost_frac * 1e6)
         if not stopped_ns or not self._chunks:

@@ -268,6 +268,8 @@ UNDISTURBED_SOURCE: Final = "undisturbed_source"
 RECORDED_STEP: Final = "recorded_step_ps"
 # Of the task environment: what recording took of the program's time, in millionths of it.
 RECORDING_COST: Final = "recording_cost_ppm"
+# Of the same: what was recorded in less detail from some time on, as a sentence.
+LESS_DETAIL: Final = "_less_detail"
 # Of a step that the program did not mark itself: what of it our hooks took for one, MARKED_BATCH
 # (Keras's callbacks of a batch), MARKED_OPTIMIZER (the optimizer's step of PyTorch) or
 # MARKED_ENGINE (that of vLLM or SGLang).

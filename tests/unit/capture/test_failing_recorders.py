@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import stepscope
 from stepscope.capture import control, step_clock, tracing
 from stepscope.capture import recording as recording_module
 from stepscope.capture.budget import Price, RecordingBudget, SessionLimit
@@ -24,6 +25,7 @@ from stepscope.capture.recorders.annotations import AnnotationRecorder
 from stepscope.capture.recorders.python_sampler import PythonSampler
 from stepscope.capture.recording import Recording
 from stepscope.capture.runtime.ticker import Ticker
+from stepscope.tables.recording.completeness import completeness
 from tests.profiles import parse
 
 
@@ -388,7 +390,7 @@ def test_recorders_leave_out_what_costs_most_if_ending_takes_longer_than_recordi
 
     def lighten(seconds: float) -> Note:
         lightened.set()
-        return Note("lighter", "warning", "Less is recorded.")
+        return Note("lighter", "info", "Less is recorded.")
 
     double.lighten = lighten  # type: ignore[attr-defined]
     recording = begin(double, price=1.2)
@@ -397,6 +399,11 @@ def test_recorders_leave_out_what_costs_most_if_ending_takes_longer_than_recordi
     until(lambda: double.ended == 1)
     done = recording.finish("stop")
     assert done is not None and "lighter" in {note.slug for note in done.warnings}
+    with stepscope.open(done.path) as session:
+        said = [one for host in session.profile.hosts for one in completeness(host).diagnostics]
+        assert ("less-detail", "info", "Less is recorded.") in [
+            (one.slug, one.severity, one.message) for one in said
+        ]
     # It rests until the end: it is not begun a second time.
     assert (double.begun, double.ended) == (1, 1)
 

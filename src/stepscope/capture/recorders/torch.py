@@ -169,7 +169,7 @@ class TorchRecorder:
         self._is_light, self._has_shapes = True, False
         return Note(
             "torch-light",
-            "warning",
+            "info",
             f"From {seconds:.1f} s on, PyTorch's ops are recorded without shapes and allocations, "
             "to stay within the price of recording. --full records them throughout.",
         )

@@ -59,7 +59,8 @@ def completeness(host: Host) -> HostCompleteness:
     """Check one host. Every reason is a diagnostic; "info" ones do not spoil the verdict."""
     found = [
         *damage_of(host),
-        *_imported(host),
+        *_said(host, "imported-recording", names.IMPORTED),
+        *_said(host, "less-detail", names.LESS_DETAIL),
         *_never_ended(host),
         *_recorder_messages(host),
         *_dropped(host),
@@ -76,13 +77,13 @@ def completeness(host: Host) -> HostCompleteness:
     return HostCompleteness("partial" if spoils else "complete", tuple(found))
 
 
-def _imported(host: Host) -> list[Diagnostic]:
-    """Which tool's recording it was, and what its files cannot hold."""
+def _said(host: Host, slug: str, stat: str) -> list[Diagnostic]:
+    """Notes of the recorder or reader, such as what a file cannot hold."""
     return [
-        Diagnostic("imported-recording", "info", value, host.name)
+        Diagnostic(slug, "info", value, host.name)
         for row in range(len(host.space.planes))
         for key, value in pivot.plane_stats(host.space, row).items()
-        if key == names.IMPORTED and isinstance(value, str)
+        if key == stat and isinstance(value, str)
     ]
 
 

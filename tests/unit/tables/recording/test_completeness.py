@@ -102,6 +102,13 @@ def test_the_recorders_own_words_are_passed_on() -> None:
     assert found.diagnostics[0].message == "CUPTI: no privilege"
 
 
+def test_less_detail_is_a_note() -> None:
+    data = worked_example(gpu=True) + space(environment(_less_detail="No shapes from 2 s on."))
+    found, slugs = check(data)
+    assert found.verdict == "complete"
+    assert "less-detail" in slugs
+
+
 def test_dropped_events_are_counted() -> None:
     data = space(host(line("p", ("e", 0, 1)), stats={"dropped_traces": 1234}))
     found, _slugs = check(data)
