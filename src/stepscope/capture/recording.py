@@ -41,6 +41,7 @@ from stepscope.capture.result import Capture
 from stepscope.capture.runtime import graph_lines, machine
 from stepscope.capture.runtime.at_work import at_work
 from stepscope.capture.runtime.main_thread import run_waiting
+from stepscope.capture.runtime.sources import source_facts
 from stepscope.capture.step_clock import MARKER, OPTIMIZER, StepClock, counted
 from stepscope.records import dataclass, field
 from stepscope.schema import names
@@ -815,6 +816,7 @@ class Recording:
             facts.update(machine.software_facts() | machine.settings_facts())
             facts.update(graph_lines.facts())
             facts.update(self._clock.facts())
+            facts.update(source_facts(self.origin_ns))
             if self._less_detail:
                 facts[names.LESS_DETAIL] = self._less_detail
             if self.options.price is not None:

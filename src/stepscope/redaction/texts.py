@@ -85,7 +85,7 @@ _SHAPE = re.compile(
 # A value of stats whose names say whose or where it is.
 _PRIVATE = re.compile(
     r"command|cmd_?line|argv|user|login|home|host_?name|environ|\benv\b|uuid|serial|ip_?addr"
-    r"|mac_?addr|cwd|working_?dir|log_?dir|password|secret|token\b|api_?key",
+    r"|mac_?addr|cwd|working_?dir|log_?dir|password|secret|token\b|api_?key|source_hashes",
     re.IGNORECASE,
 )
 

@@ -89,11 +89,11 @@ getlimits getrf gfx gh gi gif gigabytes git given glimpse global gloo glow glu g
 google gpu grad gradient gradientdescent gradients grain grams graph graphlaunch graphs grd
 greater greedy green grew grid gridwise group grouped groupnorm groups gru gt gtcx guarantee
 gumbel gv gz gzip had haiku half hamming handle handler hann hard hardshrink hardsigmoid hardswish
-hardtanh hardware harm has hasattr hash hashable hashed have hbm hbmc hccl header heap heartbeat
-heaviside heev heevd held helper helpers hermite hetrf hex hfft hfftn hgemm hi high hijax hinge
-hip hipblas histc histogram histogramdd histograms history hit hits hl hlo hmma hn hnr hold holder
-holds home hook hooks hopper host hostname hosts hot householder hpp hpu hroni hsa hsh hsplit
-hspmm hss hstack hsv hto htod hub huber hue hybrid hypot hz iand ias ib ici icr id ident
+hardtanh hardware harm has hasattr hash hashable hashed hashes have hbm hbmc hccl header heap
+heartbeat heaviside heev heevd held helper helpers hermite hetrf hex hfft hfftn hgemm hi high
+hijax hinge hip hipblas histc histogram histogramdd histograms history hit hits hl hlo hmma hn hnr
+hold holder holds home hook hooks hopper host hostname hosts hot householder hpp hpu hroni hsa hsh
+hsplit hspmm hss hstack hsv hto htod hub huber hue hybrid hypot hz iand ias ib ici icr id ident
 identifies identity idle ids idx ie ient if ifft ifftn ifftnd ifftshift ifnull igamma igammac
 igemm ignore ihfft ihfftn ii il ilshift im imag image imageio immutable imperative impl
 implausible implicit impls import imported importer imread in inal include included incomplete

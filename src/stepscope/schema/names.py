@@ -270,6 +270,9 @@ RECORDED_STEP: Final = "recorded_step_ps"
 RECORDING_COST: Final = "recording_cost_ppm"
 # Of the same: what was recorded in less detail from some time on, as a sentence.
 LESS_DETAIL: Final = "_less_detail"
+# Of the same: a line for each source file of the program, with its size, the hash of its content
+# (``source_hash``) and its name as one imports it. Redaction removes it.
+SOURCE_HASHES: Final = "_source_hashes"
 # Of a step that the program did not mark itself: what of it our hooks took for one, MARKED_BATCH
 # (Keras's callbacks of a batch), MARKED_OPTIMIZER (the optimizer's step of PyTorch) or
 # MARKED_ENGINE (that of vLLM or SGLang).

@@ -6,11 +6,13 @@ answer is a sentence with links, so that every page shows the same details besid
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, Final
 
 import numpy as np
@@ -19,9 +21,11 @@ from stepscope.columns.space import I64
 from stepscope.comparison import Comparison
 from stepscope.quantities import count_words, percent, size_words, time_change, time_words
 from stepscope.records import dataclass, field, replace
+from stepscope.schema.sources import source_hash
 from stepscope.session.session import Session
 from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.device.short_names import called
+from stepscope.tables.recording.environment import source_files
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.tables.sums.work import UNNAMED, WorkGroup, WorkSide, work_runs
 from stepscope.timeline import Timeline, timeline
@@ -95,6 +99,7 @@ class About:
         bin_edge_ms, bin_count: Distribution of its durations; empty without events.
         file, lines: The source around its line, (number, text); empty if it is not readable.
         line: The line.
+        changed: Said of a file that is not the one that was recorded.
     """
 
     name: str
@@ -106,6 +111,7 @@ class About:
     file: str = ""
     line: int = 0
     lines: tuple[tuple[int, str], ...] = ()
+    changed: str = ""
 
 
 def about(session: Session, name: str, file: str = "", line: int = 0, root: str = "") -> About:
@@ -116,7 +122,8 @@ def about(session: Session, name: str, file: str = "", line: int = 0, root: str 
         name: Full name of an op, kernel, instruction, module or function.
         file: Where it is in the program, if known.
         line: The same.
-        root: Folder of the program's files; "" shows no source.
+        root: Folder of the program's files; without it, source is shown of the files that the
+            recorder hashed, if they are unchanged and below the working folder.
     """
     thing = _Thing(session, name, file, line)
     at, within = thing.site, thing.in_steps
@@ -126,6 +133,7 @@ def about(session: Session, name: str, file: str = "", line: int = 0, root: str 
     if thing.runs:
         edges, counts = distribution(np.concatenate([one.duration_ps for one in thing.runs]))
     asked = (_how_long, _how_often, _where_from, _launched_by, _could_be, _memory)
+    lines, changed = _source(session, root, at) if at.line else ((), "")
     return About(
         name,
         tuple(answer(thing) for answer in asked),
@@ -135,7 +143,8 @@ def about(session: Session, name: str, file: str = "", line: int = 0, root: str 
         tuple(counts.tolist()),
         at.file,
         at.line,
-        tuple(source_lines(root, at.file, at.line, AROUND)) if at.line else (),
+        lines,
+        changed,
     )
 
 
@@ -211,22 +220,77 @@ def _differs(session: Session, own: NameTotals, usual: NameTotals, typical: int)
     return Answer(question, text, tuple(links[:1]))
 
 
+def _source(session: Session, root: str, at: _Site) -> tuple[tuple[tuple[int, str], ...], str]:
+    """Lines around a place, and a warning if their file is not the one that was recorded.
+
+    A recording may name any path. Without a chosen folder a file is shown only if it has the hash
+    that the recorder stored: who wrote the recording knew its content.
+    """
+    recorded: dict[str, tuple[int, str]] = {}
+    for host in session.profile.hosts:
+        recorded |= source_files(host)
+    file = Path(at.file)
+    known = [digest for name, digest in recorded.items() if _is_end(file.parts, Path(name).parts)]
+    hashed = known[0] if len(known) == 1 else None
+    if not root and hashed is None:
+        return (), ""
+    path = file if file.is_absolute() and not root else _below(root or ".", at.file)
+    content = _read(path) if path else None
+    if content is None:
+        return (), ""
+    lines = tuple(_around(content, at.line, AROUND))
+    if hashed in (None, (len(content), source_hash(content))):
+        return lines, ""
+    changed = f"{file.name} has changed since the recording"
+    return (lines, f"{changed}.") if root else ((), f"{changed}: its lines are not shown.")
+
+
 def source_lines(root: str, file: str, line: int, around: int) -> Iterator[tuple[int, str]]:
     """Yield numbers and texts of the lines around one, of a source file below a chosen folder.
 
     A recording may name any path: only what lies below the folder is read.
     """
-    if not root or not file or Path(file).suffix not in _PYTHON:
-        return
+    path = _below(root, file)
+    content = _read(path) if path else None
+    if content is not None:
+        yield from _around(content, line, around)
+
+
+def _is_end(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether the parts of one path, from the last on, are all those of the other."""
+    count = min(len(one), len(other))
+    return count > 0 and one[-count:] == other[-count:]
+
+
+def _below(root: str, file: str) -> Path | None:
+    """The file below a folder that a recorded path ends with."""
+    if not root or not file:
+        return None
     folder = Path(root).resolve()
     parts = Path(file.replace("\\", "/")).parts
-    for begin in range(len(parts)):
-        path = folder.joinpath(*parts[begin:]).resolve()
-        if path.is_relative_to(folder) and path.is_file() and path.stat().st_size <= _READABLE:
-            lines = path.read_text("utf-8", "replace").splitlines()
-            for number in range(max(line - around, 1), min(line + around, len(lines)) + 1):
-                yield number, lines[number - 1].expandtabs().rstrip()
-            return
+    paths = (folder.joinpath(*parts[begin:]).resolve() for begin in range(len(parts)))
+    return next((one for one in paths if one.is_relative_to(folder) and one.is_file()), None)
+
+
+def _read(path: Path) -> bytes | None:
+    """Content of a regular file with Python source; None for all else, and links."""
+    if path.suffix not in _PYTHON:
+        return None
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        with os.fdopen(os.open(path, flags), "rb") as source:
+            about = os.fstat(source.fileno())
+            if not S_ISREG(about.st_mode) or about.st_size > _READABLE:
+                return None
+            return source.read(_READABLE)
+    except OSError:
+        return None
+
+
+def _around(content: bytes, line: int, around: int) -> Iterator[tuple[int, str]]:
+    lines = content.decode("utf-8", "replace").splitlines()
+    for number in range(max(line - around, 1), min(line + around, len(lines)) + 1):
+        yield number, lines[number - 1].expandtabs().rstrip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,6 +270,7 @@ class AboutInfo(TypedDict):
     file: str
     line: int
     lines: list[tuple[int, str]]
+    changed: str
 
 
 class ProgressInfo(TypedDict):

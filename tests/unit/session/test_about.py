@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 import stepscope
+from stepscope.redaction.columns import redact
+from stepscope.schema.sources import source_hash
 from stepscope.session import Session
 from stepscope.session.about import About, about, about_step, compared, names_of, source_lines
 from stepscope.session.compare import compare
-from tests.profiles import gpu, host, line, space, stream
+from stepscope.tables.core.profile import Host
+from stepscope.tables.recording.environment import source_files
+from tests.profiles import environment, gpu, host, line, space, stream
 from tests.profiles.loops import Kernel, Loop, record
 from tests.profiles.model import EventLike
 from tests.unit.analysis.test_module_tree import kernel, module
@@ -20,7 +24,7 @@ from tests.unit.formats.kineto.layout import allocation, text, x
 SLOW_STEP = 6
 
 
-def python_loop(flip_us: float = 60.0) -> bytes:
+def python_loop(flip_us: float = 60.0, **facts: str) -> bytes:
     """A loop with a function of its own and a kernel, four times as long in one step."""
     main: list[EventLike] = []
     kernels: list[EventLike] = []
@@ -34,7 +38,7 @@ def python_loop(flip_us: float = 60.0) -> bytes:
         ]
         us = 800.0 if step == SLOW_STEP else 200.0
         kernels.append(("sgemm", begin + 120, us, {"correlation_id": step + 1}))
-    return space(host(line("python", *main)), gpu(0, stream(7, *kernels)))
+    return space(host(line("python", *main)), gpu(0, stream(7, *kernels)), environment(**facts))
 
 
 def opened(folder: Path, content: bytes) -> Session:
@@ -202,3 +206,60 @@ def test_only_source_below_the_folder_is_read(tmp_path: Path, file: str) -> None
     assert list(source_lines(str(folder), file, 1, 3)) == []
     assert list(source_lines(str(folder), "link.py", 1, 3)) == []
     assert list(source_lines("", "secret.py", 1, 3)) == []
+
+
+# What is above line 40.
+BEFORE = "\n" * 39
+
+
+def hashed_loop(path: Path) -> bytes:
+    """The loop with the hash of a file that its recorder found at this path."""
+    content = path.read_bytes()
+    stored = f"{len(content)} {source_hash(content)} {path.name}"
+
+    return python_loop(_source_hashes=stored)
+
+
+def source_of(folder: Path, root: str = "") -> tuple[list[str], str]:
+    with stepscope.open(folder) as session:
+        found = about(session, "flip", "augment.py", 40, root)
+    return [line for _, line in found.lines if line], found.changed
+
+
+def test_source_is_shown_only_of_the_file_that_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "program" / "augment.py"
+    path.parent.mkdir()
+    monkeypatch.chdir(path.parent)
+    path.write_text(BEFORE + "flip = 1\n")
+    opened(tmp_path / "log", hashed_loop(path)).close()
+    assert source_of(tmp_path / "log") == (["flip = 1"], "")
+    path.write_text(BEFORE + "flip = 2\n")
+    changed = "augment.py has changed since the recording"
+    assert source_of(tmp_path / "log") == ([], f"{changed}: its lines are not shown.")
+    lines = ["flip = 2"]
+    assert source_of(tmp_path / "log", str(path.parent)) == (lines, f"{changed}.")
+    path.rename(tmp_path / "other.py")
+    path.symlink_to(tmp_path / "other.py")
+    (tmp_path / "other.py").write_text(BEFORE + "flip = 1\n")
+    assert source_of(tmp_path / "log") == ([], "")
+
+
+def test_without_a_hash_no_source_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "augment.py"
+    path.write_text("flip = 1\n")
+    opened(tmp_path / "log", python_loop()).close()
+    assert source_of(tmp_path / "log") == ([], "")
+
+
+def test_redaction_removes_the_hashes(tmp_path: Path) -> None:
+    path = tmp_path / "augment.py"
+    path.write_text("flip = 1\n")
+    with opened(tmp_path / "log", hashed_loop(path)) as session:
+        (host,) = session.profile.hosts
+        assert source_files(host) == {path.name: (9, source_hash(b"flip = 1\n"))}
+        redacted = redact(host.space, "paths", b"key")
+    assert source_files(Host("host", redacted)) == {}
+    assert source_hash(b"flip = 1\n").encode() not in bytes(redacted.buffer)

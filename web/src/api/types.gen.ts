@@ -349,6 +349,7 @@ export interface AboutInfo {
   readonly file: string;
   readonly line: number;
   readonly lines: readonly (readonly number[])[];
+  readonly changed: string;
 }
 
 /** One worker of a recording from outside; ``left_s`` until its phase should end. */

@@ -11,9 +11,13 @@ import sys
 import sysconfig
 from pathlib import Path
 from types import CodeType
+from typing import Final
 
 from stepscope.capture.runtime.thread_frames import OURS
 from stepscope.schema import names
+
+#: Files that were named in this process.
+NAMED_FILES: Final[set[str]] = set()
 
 
 class FrameNames:
@@ -37,6 +41,7 @@ class FrameNames:
         """A file's short name, such as ``torch/nn/modules/linear.py``."""
         known = self._files.get(filename)
         if known is None:
+            NAMED_FILES.add(filename)
             known = filename
             for root in self._roots:
                 if filename.startswith(root) and filename[len(root) : len(root) + 1] in ("/", "\\"):

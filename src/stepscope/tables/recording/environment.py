@@ -83,6 +83,20 @@ def environment(host: Host) -> HostEnvironment:
     )
 
 
+@derived
+def source_files(host: Host) -> dict[str, tuple[int, str]]:
+    """``{name: (size, hash)}`` of the program's source files, as its recorder found them."""
+    found = {}
+    for row in range(len(host.space.planes)):
+        told = pivot.plane_stats(host.space, row).get(names.SOURCE_HASHES)
+        for line in told.splitlines() if isinstance(told, str) else ():
+            size, _, rest = line.partition(" ")
+            digest, _, name = rest.partition(" ")
+            if size.isdecimal() and name:
+                found[name] = int(size), digest
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class SessionEnvironment:
     """Facts of the run over all hosts.

@@ -202,16 +202,20 @@ function Bars({ said, counts, tip }: BarsProps) {
 }
 
 function Source({ found }: { found: Found }) {
-  const { lines = [], line } = found;
-  if (lines.length === 0) return null;
+  const { lines = [], line, changed } = found;
   return (
-    <pre class="thing-source">
-      {lines.map(([number, text]) => (
-        <code key={number} class={number === line ? "at" : ""}>
-          {`${String(number).padStart(5)}  ${text}\n`}
-        </code>
-      ))}
-    </pre>
+    <>
+      {changed && <p class="quiet">{changed}</p>}
+      {lines.length > 0 && (
+        <pre class="thing-source">
+          {lines.map(([number, text]) => (
+            <code key={number} class={number === line ? "at" : ""}>
+              {`${String(number).padStart(5)}  ${text}\n`}
+            </code>
+          ))}
+        </pre>
+      )}
+    </>
   );
 }
 
