@@ -57,7 +57,7 @@ function geometryOf(
   top: number,
 ): Geometry {
   const [from, to] = props.range;
-  const room = width - left - right;
+  const room = Math.max(LEAST_COLUMN_PX, width - left - right);
   const bins = slowestBins(props.series.totals, from, to, Math.floor(room / LEAST_COLUMN_PX));
   const pitch = Math.min(WIDEST_COLUMN_PX, room / bins.length);
   const bar = Math.max(1, pitch - (pitch >= 6 ? 1.5 : pitch >= 4 ? 0.8 : 0.3));
