@@ -137,7 +137,7 @@ _RECORDED = """
 import time
 import stepscope
 from stepscope.capture import control
-while control.active().owner != "flight recorder":
+while control.active() is None or control.active().owner != "flight recorder":
     with stepscope.step(0):
         time.sleep(0.01)
 for number in range(60):
