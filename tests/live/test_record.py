@@ -63,6 +63,25 @@ for _ in range(1500):
     time.sleep(0.002)
 """
 
+LAUNCHER = """
+import multiprocessing, sys
+def prepare():
+    return sum(number * number for number in range(60_000))
+def train():
+    import torch
+    model = torch.nn.Linear(8, 8)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(300):
+        prepare()
+        optimizer.zero_grad()
+        model(torch.ones(4, 8)).sum().backward()
+        optimizer.step()
+if __name__ == "__main__":
+    process = multiprocessing.get_context(sys.argv[1]).Process(target=train)
+    process.start()
+    process.join()
+"""
+
 OWN_TENSORFLOW = """
 import sys, time
 import tensorflow as tf
@@ -164,6 +183,20 @@ def test_steps_of_a_training_are_timed_undisturbed(tmp_path: Path) -> None:
     assert steps.count + steps.dropped >= 10
     assert _is_timed(steps, "optimizer")
     assert steps.undisturbed_ms is None or steps.undisturbed_ms > 2.0  # it sleeps for 2 ms
+
+
+@pytest.mark.framework_torch
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_a_loop_in_a_process_that_the_program_starts_is_what_is_told(
+    tmp_path: Path, method: str
+) -> None:
+    session = stepscope.open(recorded(tmp_path, LAUNCHER, method))
+    account = session.step_account()
+    assert not account.is_window and account.has_ops
+    # The parent waits in join; only the child prepares.
+    assert account.part_list()[0].function == "prepare"
+    place = session.advice().findings[0].place
+    assert place is not None and place.function == "prepare"
 
 
 @pytest.mark.framework_tf

@@ -16,6 +16,7 @@ from stepscope.capture.file import logdir as places
 from stepscope.capture.file.compact import RECORD_VARIABLE
 from stepscope.capture.launch import dry_run, import_hook
 from stepscope.capture.launch.instructions import Instructions
+from stepscope.capture.options import FRAMEWORKS
 from stepscope.capture.recording import Recording
 from stepscope.capture.runtime import machine, start_spans
 
@@ -34,7 +35,7 @@ def begin() -> None:
     if instructions.parent and not _is_rank(instructions):
         import_hook.install()
         if instructions.children:
-            _record_child(instructions, has_frameworks=True)
+            _record_child(instructions, instructions.options.frameworks)
         return
     if instructions.dry_run:
         import_hook.install()
@@ -120,18 +121,21 @@ def _in_forked_child() -> None:
     start_spans.stop()
     try:
         instructions = Instructions.from_text(os.environ[RECORD_VARIABLE])
-        # A framework's threads do not outlive a fork, and its locks may be held forever.
-        _record_child(instructions, has_frameworks=False)
+        # A framework's threads do not outlive a fork, and its locks may be held forever: only what
+        # the child itself loads is recorded.
+        asked = instructions.options.frameworks
+        wanted = FRAMEWORKS if asked is None else asked
+        _record_child(instructions, tuple(name for name in wanted if name not in sys.modules))
     except Exception as error:
         print(f"stepscope: a child process is not recorded: {error}", file=sys.stderr)
 
 
-def _record_child(instructions: Instructions, *, has_frameworks: bool) -> None:
+def _record_child(instructions: Instructions, frameworks: tuple[str, ...] | None) -> None:
     options = dataclasses.replace(
         instructions.options,
         telemetry_hz=0,  # the parent's, of the whole machine
         chunk_seconds=_CHILD_CHUNK_SECONDS,
-        frameworks=instructions.options.frameworks if has_frameworks else (),
+        frameworks=frameworks,
     )
     recording = control.start(
         instructions.logdir,

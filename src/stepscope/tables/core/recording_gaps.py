@@ -7,6 +7,8 @@ import numpy as np
 from stepscope.columns import among, distinct, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.schema import names
+from stepscope.tables.core.planes import LineKind, planes
+from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
 
@@ -44,7 +46,7 @@ def reads_of_results(host: Host) -> I64:
     of_reads = [
         row
         for row, line in enumerate(space.lines)
-        if line.name == names.READS_LINE and space.planes[line.plane].name == names.RECORDING_PLANE
+        if line.name == names.READS_LINE and line.plane in recorder_planes(host)
     ]
     found: I64 = (
         space.events.start_ps[space.on_lines(of_reads)] if of_reads else np.zeros(0, np.int64)
@@ -52,10 +54,26 @@ def reads_of_results(host: Host) -> I64:
     return np.sort(found)
 
 
+@derived
+def recorder_planes(host: Host) -> tuple[int, ...]:
+    """The planes in which the recorder tells of itself: those of the process that has the loop.
+
+    That is the parent, unless only its children have events of threads: then the one with most.
+    """
+    space, of = host.space, processes(host)
+    kinds = planes(host).line_kind
+    events = np.zeros(len(of.suffix), dtype=np.int64)
+    for row, line in enumerate(space.lines):
+        if kinds[row] is LineKind.THREAD:
+            events[of.of_line[row]] += line.end - line.begin
+    process = 0 if events[0] else int(events.argmax())
+    wanted = names.RECORDING_PLANE + of.suffix[process]
+    return tuple(row for row, one in enumerate(space.planes) if one.name == wanted)
+
+
 def _gap_rows(host: Host) -> I64:
     """Event rows of the gaps, one for each recorder of a framework that has it."""
-    space = host.space
-    planes_of = [row for row, one in enumerate(space.planes) if one.name == names.RECORDING_PLANE]
+    space, planes_of = host.space, recorder_planes(host)
     if not planes_of:
         return np.zeros(0, dtype=np.int64)
     metadata = space.event_metadata

@@ -17,6 +17,7 @@ from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.core.recording_gaps import recorder_planes
 from stepscope.tables.core.stats import event_stats
 from stepscope.tables.recording.environment import environment
 from stepscope.tables.steps.attribution import steps
@@ -155,9 +156,8 @@ def rests(host: Host) -> tuple[I64, I64]:
 def _recorder_spans(host: Host, *reasons: str) -> tuple[I64, I64]:
     """Starts and ends of the gaps of the recording for these, those of all recorders as one."""
     space = host.space
-    planes_of = [row for row, one in enumerate(space.planes) if one.name == names.RECORDING_PLANE]
     metadata = space.event_metadata
-    entries = np.flatnonzero(np.isin(metadata.plane, planes_of))
+    entries = np.flatnonzero(np.isin(metadata.plane, recorder_planes(host)))
     wanted = np.zeros(len(metadata), dtype=bool)
     wanted[[row for row in entries.tolist() if metadata.name[row].endswith(reasons)]] = True
     rows = rows_of(space.events.metadata, wanted)

@@ -5,6 +5,7 @@ import pytest
 from stepscope.formats.xspace import decode
 from stepscope.tables.core.processes import correlation_ids, processes
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.core.recording_gaps import recording_gaps
 from stepscope.tables.device.events import device_events
 from stepscope.tables.device.usage import device_usage
 from stepscope.tables.memory.allocations import allocations
@@ -105,3 +106,17 @@ def test_a_kernel_is_launched_by_a_call_of_its_own_process() -> None:
     for of_child, expected in ((child, [0, 0]), (lost, [0, 8])):
         used = device_usage(Host("h", decode(space(*process("", 0), *of_child))))
         assert [one.without_launch for one in used] == expected
+
+
+def test_gaps_are_of_the_process_whose_threads_were_recorded() -> None:
+    def told(suffix: str, begin_us: float) -> Plane:
+        gap = ("torch: not recorded", begin_us, 2000)
+        return plane(f"Stepscope recording{suffix}", line("not recorded", gap))
+
+    recorders = [told("", 500), told(" [42]", 700), told(" [43]", 900)]
+    child, other = process(" [42]", 0), process(" [43]", 0, calls=2)
+    gaps_us = [
+        recording_gaps(Host("h", decode(space(*recorders, *threads))))[0].tolist()
+        for threads in ([*child, *other], [*process("", 0, calls=1), *child])
+    ]
+    assert gaps_us == [[700 * 10**6], [500 * 10**6]]
