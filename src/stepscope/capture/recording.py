@@ -40,8 +40,8 @@ from stepscope.capture.recorder import Collected, Note, NoteSeverity, Recorded, 
 from stepscope.capture.result import Capture
 from stepscope.capture.runtime import graph_lines, machine
 from stepscope.capture.runtime.at_work import at_work
+from stepscope.capture.runtime.frame_names import source_facts
 from stepscope.capture.runtime.main_thread import run_waiting
-from stepscope.capture.runtime.sources import source_facts
 from stepscope.capture.step_clock import MARKER, OPTIMIZER, StepClock, counted
 from stepscope.records import dataclass, field
 from stepscope.schema import names

@@ -1,4 +1,4 @@
-"""What a Python function or line is called in a recording.
+"""What a Python function or line is called in a recording, and hashes of the files they are in.
 
 Functions are ``$file.py:12 name``, as TensorFlow's tracer of Python calls writes them, so that
 every viewer takes them for Python; lines are ``$file.py:15``. Files are named as one imports
@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 from types import CodeType
 from typing import Final
 
 from stepscope.capture.runtime.thread_frames import OURS
 from stepscope.schema import names
+from stepscope.schema.sources import source_hash
 
-#: Files that were named in this process.
-NAMED_FILES: Final[set[str]] = set()
+# Files that were named in this process.
+_named_files: Final[set[str]] = set()
+_MOST_FILES: Final = 256
+_MOST_BYTES: Final = 8 << 20
 
 
 class FrameNames:
@@ -41,7 +45,7 @@ class FrameNames:
         """A file's short name, such as ``torch/nn/modules/linear.py``."""
         known = self._files.get(filename)
         if known is None:
-            NAMED_FILES.add(filename)
+            _named_files.add(filename)
             known = filename
             for root in self._roots:
                 if filename.startswith(root) and filename[len(root) : len(root) + 1] in ("/", "\\"):
@@ -82,3 +86,39 @@ class FrameNames:
 
     def _at(self, code: CodeType, line: int) -> str:
         return f"{names.PYTHON_CALL_MARK}{self.file(code.co_filename)}:{line}"
+
+
+def source_facts(begin_ns: int, files: Iterable[str] | None = None) -> dict[str, str]:
+    """Size and hash of each of the program's own source files, as one fact; empty if there is none.
+
+    Installed files are left out, and those that changed after the recording began: nobody knows
+    which text ran.
+
+    Args:
+        begin_ns: When the recording began, in Unix time.
+        files: The files; by default those of all loaded modules, and those named in the recording.
+    """
+    if files is None:
+        loaded = [getattr(one, "__file__", None) or "" for one in list(sys.modules.values())]
+        files = {*loaded, *_named_files}
+    labels, lines, left = FrameNames(), [], _MOST_BYTES
+    for file in sorted(set(files)):
+        if not file.endswith(".py") or "\n" in file or not labels.is_own_file(file):
+            continue
+        path = Path(file).absolute()
+        name = labels.file(str(path))
+        if Path(name).is_absolute():
+            continue  # of no folder that modules are imported from: nobody is shown such a path
+        try:
+            about = path.stat()
+            if about.st_mtime_ns > begin_ns or about.st_size > left:
+                continue
+            with path.open("rb") as source:
+                content = source.read(about.st_size + 1)
+        except OSError:
+            continue
+        left -= len(content)
+        lines.append(f"{len(content)} {source_hash(content)} {name}")
+        if len(lines) == _MOST_FILES:
+            break
+    return {names.SOURCE_HASHES: "\n".join(lines)} if lines else {}
