@@ -38,7 +38,7 @@ _WORDS: Final = {
 _NAMED: Final = 3
 _BACKSLASH: Final = "\\"
 _LEAST_FRAC: Final = 0.05
-# What a launcher's main thread does while the processes run that it has started.
+# How a launcher's main thread waits for the processes that it has started.
 _WAITS: Final = ("network", "lock", "processes", "sleep", "threads")
 # Below this share of attributed time the account is not to be relied on.
 _ATTRIBUTED_FRAC: Final = 0.98

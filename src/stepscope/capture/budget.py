@@ -144,7 +144,7 @@ class SessionLimit:
         self._is_short = is_short
         self._most_bytes = math.inf if memory_bytes is None else memory_bytes / _EXPORT_FACTOR
         self._events = float(_FIRST_EVENTS)
-        # Of the next session, as dear as those of the last one.
+        # Of the next session, if its events cost as much as those of the last one.
         self.next_events = self._events
         self._event_bytes = self._least_bytes = float(_EVENT_HEAP_BYTES)
         # Session in which steps were first heard of: 1; later ones: more.

@@ -36,7 +36,7 @@ K = TypeVar("K")
 _TRACING = "jit"
 # What the loops of these do beside the model is their own, and not how they hand ops over.
 _TRAINERS = re.compile(r"(?:keras|tf_keras|(?:pytorch_)?lightning)\.")
-# A step of a trainer that runs as Python dispatches its ops one by one: it is not compiled.
+# A trainer's step that runs as Python is not compiled: it dispatches its ops one by one.
 _STEP = re.compile(r"(?:^|\.)(?:train|training|validation|test|predict)_step$")
 # A function that a package offers; what others of it do in between is its own.
 _PUBLIC = re.compile(r"(?!_)\w+")
