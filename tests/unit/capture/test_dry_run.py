@@ -15,6 +15,8 @@ from stepscope.capture.launch.dry_run import LEVELS, Measured
 from stepscope.capture.options import ProfilerOptions
 from stepscope.capture.tracing import step
 
+pytestmark = pytest.mark.timed
+
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -36,7 +36,10 @@ def loop(slow=()):
 {then}
 """
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="signals and sockets of Unix")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="signals and sockets of Unix"),
+    pytest.mark.timed,
+]
 
 
 def run(folder: Path, then: str) -> subprocess.CompletedProcess[str]:

@@ -224,6 +224,7 @@ def every_format(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.timed
 def test_a_folder_of_any_format_is_found_behind_a_url_as_it_is_here(
     tmp_path: Path, asked: _Asked
 ) -> None:

@@ -100,9 +100,10 @@ def source_facts(begin_ns: int, files: Iterable[str] | None = None) -> dict[str,
     """
     if files is None:
         loaded = [getattr(one, "__file__", None) or "" for one in list(sys.modules.values())]
-        files = {*loaded, *_named_files}
+        # What the recording names comes before what is merely loaded.
+        files = [*sorted(_named_files), *sorted(set(loaded) - _named_files)]
     labels, lines, left = FrameNames(), [], _MOST_BYTES
-    for file in sorted(set(files)):
+    for file in dict.fromkeys(files):
         if not file.endswith(".py") or "\n" in file or not labels.is_own_file(file):
             continue
         path = Path(file).absolute()

@@ -67,6 +67,7 @@ def test_it_runs_at_once_on_the_main_thread_itself() -> None:
     assert seen == [threading.main_thread().ident]
 
 
+@pytest.mark.timed
 def test_another_threads_call_runs_between_two_instructions_of_the_main_thread() -> None:
     seen: list[int] = []
     ended = from_another_thread(
@@ -111,6 +112,7 @@ def test_a_handler_of_the_programs_own_stays() -> None:
         signal.signal(signal.SIGURG, before)
 
 
+@pytest.mark.timed
 def test_a_main_thread_that_computes_is_given_up_and_the_call_forgotten() -> None:
     def computes() -> None:
         # Some 2 s: also on a busy machine longer than the other thread takes to give up.
@@ -124,6 +126,7 @@ def test_a_main_thread_that_computes_is_given_up_and_the_call_forgotten() -> Non
     assert seen == []
 
 
+@pytest.mark.timed
 def test_many_calls_one_after_the_other() -> None:
     seen: list[int] = []
 
@@ -138,6 +141,7 @@ def test_many_calls_one_after_the_other() -> None:
     assert seen == list(range(100))
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("count", [8])
 def test_several_threads_at_once(count: int) -> None:
     seen: list[int] = []

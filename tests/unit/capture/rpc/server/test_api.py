@@ -228,6 +228,7 @@ def program(then: str) -> tuple[subprocess.Popen[str], int, int]:
     return child, port, pid
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_process_beside_ends_with_the_program(how: signal.Signals) -> None:

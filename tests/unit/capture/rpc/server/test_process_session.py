@@ -26,6 +26,8 @@ from stepscope.capture.rpc.server.process_session import SessionDoor, StepCounte
 from stepscope.capture.rpc.server.service import Call, Service
 from stepscope.formats.xspace import decode
 
+pytestmark = pytest.mark.timed
+
 QUICK = {
     "stepscope_sample_hz": ConfigValue.of("0.0"),
     "stepscope_telemetry_hz": ConfigValue.of("0.0"),
