@@ -204,7 +204,17 @@ class Terms(Shown):
 class OwnChart:
     """A chart that the page has for one tool only."""
 
-    form: Literal["roofline", "pipeline_graph", "pod_step", "host_stacks"]
+    form: Literal[
+        "roofline",
+        "pipeline_graph",
+        "pod_step",
+        "pod_cost",
+        "pod_map",
+        "pod_suspects",
+        "pod_ribbon",
+        "pod_axes",
+        "host_stacks",
+    ]
 
 
 Panel = (

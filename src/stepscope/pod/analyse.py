@@ -125,6 +125,7 @@ class _Analysis:
             counted_steps=self.search.steps,
             step_ms=ms(step),
             typical_step_ms=ms(typical),
+            lost_frac=(step - typical) / step if step > 0 else float("nan"),
             clock_u_us=us(float(np.median(finite))) if len(finite) else float("nan"),
             verdict=verdict,
             suspects=table,

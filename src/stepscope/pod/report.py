@@ -236,6 +236,7 @@ class Pod(Result):
         step_ms: Mean step, as replayed from what was recorded: from the begin of the first step
             that counts to the end of the last collective. Other pages show steps to their end.
         typical_step_ms: The same with typical times everywhere.
+        lost_frac: Share of the step that typical times would save.
         clock_u_us: Median uncertainty of the alignment.
         verdict: "suspects", "rotating" (a different member each time) or "even".
         suspects, costs, evidence, steps, axes, devices, links, files: See their rows.
@@ -250,6 +251,7 @@ class Pod(Result):
     counted_steps: int = 0
     step_ms: float = 0.0
     typical_step_ms: float = 0.0
+    lost_frac: float = 0.0
     clock_u_us: float = 0.0
     verdict: str = ""
     suspects: Table[SuspectRow]

@@ -44,7 +44,7 @@ def pod(open_page: Opener) -> Page:
 
 
 def test_who_is_missing_comes_before_the_answer(pod: Page) -> None:
-    text = pod.locator(".pod").inner_text()
+    text = pod.locator(".tool-page").inner_text()
     assert text.index("did not open: worker-2") < text.index("GPU:1 of worker-1 costs")
     figures = pod.locator(".figures > div").all_inner_texts()
     assert any("Recordings\n2\nof 3" in figure for figure in figures)

@@ -202,7 +202,7 @@ export interface Terms extends Shown {
 
 /** A chart that the page has for one tool only. */
 export interface OwnChart {
-  readonly form: "roofline" | "pipeline_graph" | "pod_step" | "host_stacks";
+  readonly form: "roofline" | "pipeline_graph" | "pod_step" | "pod_cost" | "pod_map" | "pod_suspects" | "pod_ribbon" | "pod_axes" | "host_stacks";
 }
 
 /** One tool. ``missing`` says what the profile lacks, ``record`` how to record it. */
@@ -1942,6 +1942,7 @@ export interface Pod extends ResultBody {
   readonly counted_steps: number;
   readonly step_ms: number | null;
   readonly typical_step_ms: number | null;
+  readonly lost_frac: number | null;
   readonly clock_u_us: number | null;
   readonly verdict: string;
   readonly suspects: TableOf<SuspectRow>;

@@ -10,7 +10,11 @@ import { GraphViewer } from "./graph_viewer/page.tsx";
 import { Stacks } from "./host_activity/stacks.tsx";
 import { MemoryProfile } from "./memory_profile/page.tsx";
 import { Overview } from "./overview_page/page.tsx";
-import { WholePod } from "./pod/page.tsx";
+import { PodAxes } from "./pod/axes.tsx";
+import { StepCost } from "./pod/cost.tsx";
+import { DeviceMap } from "./pod/map.tsx";
+import { Ribbon } from "./pod/ribbon.tsx";
+import { Suspects } from "./pod/suspects.tsx";
 import { PodStep } from "./pod_viewer/step.tsx";
 import { Roofline } from "./roofline_model/chart.tsx";
 import type { RecoverProps, ToolPage, ToolPageProps } from "./sections/tool_page.tsx";
@@ -28,7 +32,6 @@ export interface PageEntry {
 const PAGES: Readonly<Record<string, PageEntry>> = {
   overview_page: { Page: Overview, owns: ["batch_size"] },
   work_table: { Page: Work, owns: ["within"] },
-  pod: { Page: WholePod },
   graph_viewer: { Page: GraphViewer, owns: ["program", "node", "radius", "max_nodes"] },
   compare: {
     Page: Compare,
@@ -44,7 +47,12 @@ const PAGES: Readonly<Record<string, PageEntry>> = {
 const CHARTS: Charts = {
   host_stacks: Stacks,
   pipeline_graph: TfDataGraph,
+  pod_axes: PodAxes,
+  pod_cost: StepCost,
+  pod_map: DeviceMap,
+  pod_ribbon: Ribbon,
   pod_step: PodStep,
+  pod_suspects: Suspects,
   roofline: Roofline,
 };
 

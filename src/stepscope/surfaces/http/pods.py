@@ -17,6 +17,7 @@ from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Request, Response
 
 from stepscope.errors import UsageError
+from stepscope.panels import Figure, Headline, OwnChart, Panel, TableView
 from stepscope.session import Workspace
 from stepscope.store import Run
 from stepscope.surfaces.envelope import ToolInfo, column_infos, columnar, field_labels, field_words
@@ -29,6 +30,41 @@ ID: Final = "pod"
 _KEPT: Final = 2
 #: Rows of the table of devices that the page gets; all are in its files.
 MOST_DEVICES: Final = 200
+
+_PAGE: Final[tuple[Panel, ...]] = (
+    Headline("{headline}", tone="{verdict=suspects?}collectives | other"),
+    Figure(
+        "Step",
+        "{step_ms} | –",
+        "mean of {counted_steps} steps, replayed from what was recorded",
+    ),
+    Figure("Typical step", "{typical_step_ms} | –", "{lost_frac} of the step is lost"),
+    Figure("Recordings", "{recordings}", "of {expected}"),
+    Figure("Devices", "{devices_found}"),
+    Figure(
+        "Clocks",
+        "± {clock_u_us} | –",
+        "{clock_u_us?}aligned by collectives | share no collective",
+    ),
+    TableView("files", title="Not in the numbers", noun=("recording", "recordings")),
+    OwnChart("pod_cost"),
+    OwnChart("pod_map"),
+    OwnChart("pod_suspects"),
+    OwnChart("pod_ribbon"),
+    OwnChart("pod_axes"),
+    TableView(
+        "links",
+        title="Links",
+        note="transfers and waiting by group of devices; × class is against groups of its kind",
+        noun=("group", "groups"),
+    ),
+    TableView(
+        "devices",
+        title="Devices",
+        note="the {devices.rows} of {devices_found} that make others wait longest; files have all",
+        noun=("device", "devices"),
+    ),
+)
 
 
 class Pods:
@@ -62,7 +98,7 @@ class Pods:
             "words": field_words(Pod),
             "times_of": ["step"],
             "opens": {},
-            "page": [],
+            "page": list(_PAGE),
         }
 
     def answer(self, request: Request) -> Pod:

@@ -12,7 +12,7 @@ import { StackBar } from "../../widgets/charts/stack_bar.tsx";
 import { Figures } from "../../widgets/facts.tsx";
 import { Picker as PickerButton } from "../../widgets/overlay/picker.tsx";
 import { ChartSection } from "../sections/chart_section.tsx";
-import { Diagnostics } from "../sections/diagnostics.tsx";
+import { Diagnostics, Errors, isError } from "../sections/diagnostics.tsx";
 import { Prose } from "../sections/prose.tsx";
 import { StepSection } from "../sections/step_section.tsx";
 import { TableSection } from "../sections/table_section.tsx";
@@ -56,6 +56,7 @@ export function Declared(props: ToolPageProps & { readonly charts: Charts }) {
   const tone = text(head?.tone);
   return (
     <div class="tool-page">
+      <Errors diagnostics={result.diagnostics} />
       <header class={tone ? `verdict bound-${tone}` : "answer"}>
         <h2 class={tone ? "verdict-line" : undefined}>
           <Prose {...props} text={withUnits(text(head?.title))} />
@@ -78,7 +79,7 @@ export function Declared(props: ToolPageProps & { readonly charts: Charts }) {
         const Drawn = PANELS[panel.form] ?? charts[panel.form];
         return Drawn && <Drawn key={place} {...props} panel={panel} values={values} />;
       })}
-      <Diagnostics diagnostics={result.diagnostics} />
+      <Diagnostics diagnostics={result.diagnostics.filter((each) => !isError(each))} />
     </div>
   );
 }
