@@ -6,9 +6,11 @@ The shapes are typed dictionaries because the TypeScript types are generated fro
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
+from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypedDict, get_args, get_origin
+from typing import Any, Final, Literal, TypedDict, cast, get_args, get_origin
 
 from stepscope.field_names import adds_up, is_cumulative, is_share, label_of
 from stepscope.panels import Panel, Shown, ShownRows
@@ -405,21 +407,32 @@ def tool_info(
 ) -> ToolInfo:
     """A tool for JSON, with what the profile lacks for it and what its page opens with."""
     return {
+        **_described(tool),
+        "available": unavailable is None,
+        "missing": unavailable.missing if unavailable else "",
+        "record": unavailable.record if unavailable else "",
+        "opens": dict(opens),
+    }
+
+
+@cache  # every first page asks for all tools, whose columns and labels are read off their classes
+def _described(tool: Tool) -> ToolInfo:
+    return {
         "id": tool.id,
         "short": tool.short,
         "title": tool.title,
         "tab": tool.tab,
         "summary": tool.summary,
-        "available": unavailable is None,
-        "missing": unavailable.missing if unavailable else "",
-        "record": unavailable.record if unavailable else "",
+        "available": True,
+        "missing": "",
+        "record": "",
         "options": [option_info(option) for option in tool.option_list()],
         "tables": {name: column_infos(row) for name, row in table_fields(tool.result).items()},
         "labels": field_labels(tool.result),
         "words": field_words(tool.result),
         "times_of": list(tool.times_of),
-        "opens": dict(opens),
-        "page": list(tool.page),
+        "opens": {},
+        "page": cast("list[Panel]", [asdict(panel) for panel in tool.page]),
     }
 
 

@@ -25,6 +25,10 @@ test("a time is shown in the unit that suits its size", () => {
   assert.equal(duration(-2.5, "s"), "−2.50 s");
 });
 
+test("numbers are rounded as the terminal rounds them", () => {
+  assert.equal(fixed(1.005, 2), "1.00");
+});
+
 test("zero keeps the unit it was given in", () => {
   assert.equal(duration(0, "µs"), "0 µs");
 });
@@ -43,6 +47,9 @@ test("a share that is not zero never reads as zero", () => {
 test("rounding to nothing leaves no minus sign", () => {
   assert.equal(fixed(-0.001, 2), "0.00");
   assert.equal(fixed(-1.5, 1), "−1.5");
+  assert.equal(fixed(-1234567.89, 1), "−1,234,567.9");
+  assert.equal(fixed(123456, 0), "123,456");
+  assert.equal(fixed(999.96, 1), "1,000.0");
 });
 
 test("sizes are binary and small ones exact", () => {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -75,11 +76,17 @@ def download(data: bytes, mimetype: str, name: str) -> Response:
     return response
 
 
-def compressed(request: Request, response: Response) -> Response:
+def _quickly(data: bytes) -> bytes:
+    return gzip.compress(data, _LEVEL, mtime=0)
+
+
+def compressed(
+    request: Request, response: Response, packed: Callable[[bytes], bytes] = _quickly
+) -> Response:
     """The response gzipped, when it is large and the browser takes it."""
     response.vary.add("Accept-Encoding")
     data = response.get_data()
     if len(data) >= _COMPRESS_FROM_BYTES and request.accept_encodings.quality("gzip") > 0:
-        response.set_data(gzip.compress(data, _LEVEL, mtime=0))
+        response.set_data(packed(data))
         response.headers["Content-Encoding"] = "gzip"
     return response

@@ -1,5 +1,6 @@
 /** Ticks of value axes: round numbers in one unit for the whole axis, each with its unit. */
 
+import { count } from "../../base/format.ts";
 import { roundTicks } from "./round.ts";
 
 export interface Ticks {
@@ -49,7 +50,7 @@ export const shareTicks: TicksOf = (from, to, about) => {
 /** Whole numbers without a unit: places in an order, counts. */
 export const wholeTicks: TicksOf = (from, to, about) => {
   const values = roundTicks(from, to, about).values.filter(Number.isInteger);
-  return { values, labels: values.map((value) => value.toLocaleString("en-US")) };
+  return { values, labels: values.map(count) };
 };
 
 const ABOUT_PX = 110;
@@ -104,7 +105,7 @@ export function powerTicks(
 /** A power of ten without trailing zeros: 0.01, 1, 10,000, 1e6. */
 export function plainPower(value: number): string {
   if (value >= 1e6 || value < 1e-4) return `1e${Math.round(Math.log10(value))}`;
-  return value >= 1 ? value.toLocaleString("en-US") : value.toPrecision(1);
+  return value >= 1 ? count(value) : value.toPrecision(1);
 }
 
 /** A logarithmic map from values to px; both ends positive. */

@@ -131,8 +131,6 @@ export function allRows(rows: number): Uint32Array {
   return order;
 }
 
-const COLLATOR = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
-
 /** Sorts row numbers in place by one column, stably; rows without a value come last either way. */
 export function sortRows(rows: Uint32Array, column: Column, descending: boolean): Uint32Array {
   const keys = column.type === "number" ? column.values : ranksOf(column);
@@ -150,7 +148,8 @@ export function sortRows(rows: Uint32Array, column: Column, descending: boolean)
 /** Alphabetical rank per row: each distinct word is compared once, not each row. */
 function ranksOf(column: TextColumn): Float64Array {
   const order = column.words.map((_, code) => code);
-  order.sort((a, b) => COLLATOR.compare(column.words[a] as string, column.words[b] as string));
+  const { compare } = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+  order.sort((a, b) => compare(column.words[a] as string, column.words[b] as string));
   const rankOfCode = new Float64Array(order.length);
   order.forEach((code, rank) => {
     rankOfCode[code] = column.words[code] === "" ? Number.NaN : rank;

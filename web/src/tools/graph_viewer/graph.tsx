@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { textsOf } from "../../api/columns.ts";
 import type { GraphViewer } from "../../api/types.gen.ts";
-import { bytes, percent, plural } from "../../base/format.ts";
+import { bytes, count, percent, plural } from "../../base/format.ts";
 import { shortened } from "../../base/text.ts";
 import { ChartFrame } from "../../widgets/charts/chart_frame.tsx";
 import { type GraphEdge, GraphView } from "../../widgets/charts/graph_view.tsx";
@@ -108,7 +108,7 @@ function More({ result, params, onParams }: GraphProps) {
       class="button"
       onClick={() => onParams({ ...params, max_nodes: String(more) })}
     >
-      Draw up to {more.toLocaleString("en-US")}
+      Draw up to {count(more)}
     </button>
   );
 }

@@ -85,10 +85,22 @@ export function isStepTable(source: ColumnarTable): boolean {
 /** Two columns do not show how steps vary. */
 const FEWEST_FOR_A_CHART = 3;
 
+/** The steps as a table, which is made only when a person asks for it. */
+function StepTable(props: StepSectionProps) {
+  const binding = useTable(props, props.field, props.source);
+  return <Grid {...binding} label="Steps" noun={["step", "steps"]} maxRows={12} />;
+}
+
+/** All about one step. */
+function StepDetails(props: StepSectionProps & { readonly row: number; onClose: () => void }) {
+  const { field, source, row, onClose } = props;
+  const { table, details } = useTable(props, field, source);
+  return <RowDetails {...{ table, row, onClose }}>{details(row)}</RowDetails>;
+}
+
 /** What a chart of one or two steps would say, as a sentence. */
 function FewSteps(props: StepSectionProps & { readonly series: StepSeries }) {
-  const { field, source, series } = props;
-  const binding = useTable(props, field, source);
+  const { source, series } = props;
   const times = Array.from(series.totals, (ms) => duration(ms, "ms")).join(" and ");
   return (
     <section>
@@ -99,17 +111,16 @@ function FewSteps(props: StepSectionProps & { readonly series: StepSeries }) {
       </p>
       <details class="few-steps">
         <summary>Show as table</summary>
-        <Grid {...binding} label="Steps" noun={["step", "steps"]} />
+        <StepTable {...props} />
       </details>
     </section>
   );
 }
 
 export function StepSection(props: StepSectionProps) {
-  const { result, query, onSelect, field } = props;
+  const { result, query, onSelect } = props;
   const source = useAllSteps(props);
   const series = useMemo(() => stepSeries(byName(source), props.tool.labels), [source, props.tool]);
-  const binding = useTable(props, field, source);
   const [whole, setWhole] = useState(false);
   const [chosen, setChosen] = useState(-1);
   const [zooms, setZooms] = useState(false);
@@ -159,7 +170,7 @@ export function StepSection(props: StepSectionProps) {
       note={note.filter(Boolean).join("; ")}
       file={`${result.session} steps`}
       controls={controls}
-      table={() => <Grid {...binding} label="Steps" noun={["step", "steps"]} maxRows={12} />}
+      table={() => <StepTable {...props} source={source} />}
     >
       <StepChart
         series={series}
@@ -171,9 +182,7 @@ export function StepSection(props: StepSectionProps) {
         onChoose={setChosen}
       />
       {chosen >= 0 && (
-        <RowDetails table={binding.table} row={chosen} onClose={() => setChosen(-1)}>
-          {binding.details(chosen)}
-        </RowDetails>
+        <StepDetails {...props} source={source} row={chosen} onClose={() => setChosen(-1)} />
       )}
       {series.layers.length > 0 ? (
         <PartKey parts={series.layers.map(({ part }) => part)} />

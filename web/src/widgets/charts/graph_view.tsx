@@ -5,6 +5,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { count } from "../../base/format.ts";
 import {
   begun,
   type Camera,
@@ -72,7 +73,7 @@ export function GraphView(props: GraphViewProps) {
   if (!layout) {
     return (
       <p class="quiet" role="status">
-        Arranging {props.boxes.length.toLocaleString("en-US")} boxes…
+        Arranging {count(props.boxes.length)} boxes…
       </p>
     );
   }

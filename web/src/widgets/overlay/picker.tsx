@@ -1,6 +1,7 @@
 /** A searchable list of choices behind a button, or by itself. */
 
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { count } from "../../base/format.ts";
 import { Popover } from "./popover.tsx";
 
 export interface Choice {
@@ -128,9 +129,7 @@ export function ChoiceList(props: ChoiceListProps) {
         ))}
       </div>
       {all.length > found.length && (
-        <p class="quiet choice-none">
-          and {(all.length - found.length).toLocaleString("en-US")} more: type to narrow
-        </p>
+        <p class="quiet choice-none">and {count(all.length - found.length)} more: type to narrow</p>
       )}
       {waiting && <p class="quiet choice-none">Searching the recording …</p>}
       {found.length === 0 && !waiting && (
