@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import nan
 from typing import Annotated, Final
 
@@ -488,18 +489,23 @@ def _completeness(profile: Profile) -> Completeness:
         default="complete",
     )
     many = len(profile.hosts) > 1
-    notes = [
-        f"{one.where}: {one.message}" if many and one.where else one.message
-        for each in found
+    said: dict[str, dict[str, str]] = {}  # by message and host: the place
+    for host, each in zip(profile.hosts, found, strict=True):
         # What spoils numbers before what only explains them.
-        for one in sorted(each.diagnostics, key=_spoils)
-    ]
+        for one in sorted(each.diagnostics, key=_spoils):
+            said.setdefault(one.message, {})[host.name] = one.where
+    notes = [f"{_named(where)}{message}" if many else message for message, where in said.items()]
     if any(one.severity == "error" for one in profile.diagnostics):
         worst = "damaged" if worst == "damaged" else "partial"
     # A damaged file is reported by its host as well as by the session.
-    told = {one.message for each in found for one in each.diagnostics}
-    notes += [one.message for one in profile.diagnostics if one.message not in told]
+    notes += [one.message for one in profile.diagnostics if one.message not in said]
     return Completeness(worst, tuple(notes))
+
+
+def _named(places: Mapping[str, str]) -> str:
+    """The host or plane that a note is about, or how many hosts."""
+    where = f"{len(places)} hosts" if len(places) > 1 else next(iter(places.values()))
+    return where and f"{where}: "
 
 
 def _top_ops(profile: Profile) -> Table[TopOpRow]:

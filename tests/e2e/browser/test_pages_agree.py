@@ -76,6 +76,7 @@ def test_a_device_without_events_is_counted_and_named_alike(open_page: Opener) -
     run = section(page, "This run")
     assert re.search(r"2 × NVIDIA GPU \(Ampere\)\s+that recorded events", run)
     assert "1 of 3 devices recorded no events" in run
+    assert page.locator("main").inner_text().count("1 of 3 devices recorded no events") == 1
     assert "Completeness: complete" not in run
     open_page("#/device_idle?run=busy")
     assert "those that ran anything in that time" in section(page, "Devices")

@@ -86,6 +86,20 @@ def test_kernels_lost_by_the_recorder_are_said() -> None:
     assert any("5 of 100 launches" in note for note in page.completeness.notes)
 
 
+def test_a_note_on_several_hosts_is_said_once() -> None:
+    launches = [Event("cuLaunchKernel", 10 * i, 2, {"correlation_id": i}) for i in range(100)]
+    kernels = [Event("k", 10 * i + 5, 2, {"correlation_id": i}) for i in range(95)]
+
+    def worker(name: str, count: int) -> Host:
+        device = gpu(0, stream(7, *kernels[:count]))
+        return Host(name, decode(space(host(line("python", *launches)), device)))
+
+    hosts = worker("a", 95), worker("b", 95), worker("c", 90)
+    notes = overview_page(Profile("s", hosts)).completeness.notes
+    lost = [note[: note.index(" launches")] for note in notes if " of 100 launches" in note]
+    assert lost == ["2 hosts: 5 of 100", "c: 10 of 100"]
+
+
 def test_low_precision_share() -> None:
     kernels = [
         Event("sm90_xmma_gemm_bf16bf16_bf16f32", 0, 30),

@@ -164,7 +164,8 @@ export function Waiting({ progress }: { progress: ProgressInfo | null }) {
   const label = progress.message || progress.stage || "Working";
   return (
     <div class="waiting" aria-busy="true">
-      <ProgressBar label={label} done={progress.done} total={progress.total} />
+      {/* Work without a stage has no extent: that of the last stage has been reached. */}
+      <ProgressBar label={label} done={progress.done} total={progress.stage ? progress.total : 0} />
     </div>
   );
 }

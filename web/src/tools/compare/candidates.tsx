@@ -2,6 +2,7 @@
 
 import { duration, plural } from "../../base/format.ts";
 import { visible } from "../../base/text.ts";
+import { PlainTable } from "../../widgets/plain_table.tsx";
 import { useRunFacts } from "../sections/run_facts.ts";
 
 /** More are found by name. */
@@ -28,46 +29,26 @@ export function Candidates({ runs, devices, onChoose }: CandidatesProps) {
           </p>
         )}
       </header>
-      <table class="plain-table spaced candidates">
-        <colgroup>
-          <col class="candidate-run" />
-          <col class="candidate-devices" />
-          <col class="candidate-time" />
-          <col />
-        </colgroup>
-        <thead>
-          <tr>
-            <th scope="col">Run</th>
-            <th scope="col">Devices</th>
-            <th scope="col" class="numeric">
-              Step time
-            </th>
-            <th scope="col">Verdict</th>
-          </tr>
-        </thead>
-        <tbody>
-          {listed.map((run) => {
-            const found = facts.get(run);
-            const isAlike = found?.device.includes(devices) === true;
-            const step = found?.step_time_ms;
-            return (
-              <tr key={run}>
-                <th scope="row">
-                  <button type="button" class="link" onClick={() => onChoose(run)}>
-                    {visible(run)}
-                  </button>
-                </th>
-                <td>
-                  {found ? visible(found.device) || "–" : "…"}
-                  {isAlike && <strong> (the same)</strong>}
-                </td>
-                <td class="numeric">{step == null ? "–" : duration(step, "ms")}</td>
-                <td>{visible(found?.headline || found?.problem || "")}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <PlainTable
+        kind="spaced candidates"
+        heads={["Run", "Devices", "Step time", "Verdict"]}
+        isNumeric={(column) => column === 2}
+        rows={listed.map((run) => {
+          const found = facts.get(run);
+          const step = found?.step_time_ms;
+          return [
+            <button key={run} type="button" class="link" onClick={() => onChoose(run)}>
+              {visible(run)}
+            </button>,
+            <>
+              {found ? visible(found.device) || "–" : "…"}
+              {found?.device.includes(devices) && <strong> (the same)</strong>}
+            </>,
+            step == null ? "–" : duration(step, "ms"),
+            visible(found?.headline || found?.problem || ""),
+          ];
+        })}
+      />
     </section>
   );
 }

@@ -66,9 +66,16 @@ export function Overview(props: OverviewProps) {
           <p class="quiet">No framework op was recorded in this profile.</p>
         )}
       </section>
-      <Diagnostics diagnostics={result.diagnostics} />
+      <Diagnostics
+        diagnostics={result.diagnostics.filter(({ message }) => !isNoted(result, message))}
+      />
     </div>
   );
+}
+
+/** Whether it stands among the notes on this run, there with its host. */
+function isNoted({ completeness }: OverviewPage, message: string): boolean {
+  return completeness.notes.some((note) => note.endsWith(message));
 }
 
 function wholeOf({ steps, environment, hosts }: OverviewPage): Whole {

@@ -38,7 +38,7 @@ export function RunsPage(props: RunsPageProps) {
   return (
     <section class="tool-page">
       <p class="quiet" role="status">
-        {left > 0 ? `Reading ${plural(left, "run")} …` : plural(runs.length, "run")}
+        {left > 0 && `Reading ${plural(left, "run")} …`}
       </p>
       <Grid
         table={table}
