@@ -17,7 +17,7 @@ from stepscope.advice import RULES
 from stepscope.analysis import TOOLS
 from stepscope.sql.examples import EXAMPLES, Example
 from stepscope.sql.tables import TABLES, QueryTable
-from stepscope.store import write_atomic
+from stepscope.store.atomic import write_atomic
 from stepscope.surfaces.agent.guide import skill
 
 ROOT = Path(__file__).resolve().parents[1]

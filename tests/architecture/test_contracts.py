@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.analysis import TOOLS
+from stepscope.formats import FORMATS
 from tests.architecture.tree import PACKAGE, ROOT, copy_to
 
 
@@ -24,6 +25,10 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
 def test_folder_of_tools_holds_nothing_else() -> None:
     files = [path.stem for path in (PACKAGE / "analysis").glob("*.py") if path.stem != "__init__"]
     assert sorted(files) == sorted(TOOLS.ids), "list each tool in analysis/__init__.py"
+
+
+def test_each_format_has_the_id_that_lists_it() -> None:
+    assert [one.id for one in FORMATS.values()] == list(FORMATS)
 
 
 def test_every_contract_is_kept() -> None:

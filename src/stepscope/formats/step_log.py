@@ -305,13 +305,15 @@ class _Log:
         yield plane
 
 
-FORMAT = Format(
-    id="step-log",
-    title="Stepscope step log",
-    head_bytes=64,
-    promises=_promises,
-    starts=_starts,
-    open=_open,
-    writer=_writer,
-    whose=_whose,
+FORMATS = (
+    Format(
+        id="step-log",
+        title="Stepscope step log",
+        head_bytes=64,
+        promises=_promises,
+        starts=_starts,
+        open=_open,
+        writer=_writer,
+        whose=_whose,
+    ),
 )

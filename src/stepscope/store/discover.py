@@ -20,10 +20,8 @@ from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.quantities import count_words
 from stepscope.records import dataclass, field
-from stepscope.store import trace_runs
-from stepscope.store.companions import with_companions
 from stepscope.store.found import Found, Miss, Run, Source
-from stepscope.store.identify import XSPACE, examine, host_of, promises
+from stepscope.store.identify import XSPACE, examine, host_of, promises, promises_xspace
 from stepscope.store.local import LocalTree, is_there, unlistable
 from stepscope.store.tree import Entry, Tree
 from stepscope.urls import is_url
@@ -36,6 +34,8 @@ _NEVER_PROFILES = frozenset(
 )
 _SHOWN_PER_REASON = 5
 # How exporters end the names of folders of tables.
+# The format of traces, which lie beside XSpaces of the same recording.
+_TRACE = "kineto"
 _TABLES = re.compile(r"[._](parquetdir|arrowdir|pqtdir|arwdir)$", re.IGNORECASE)
 _EXTENSION = re.compile(r"(\.[A-Za-z][\w-]{0,15})?(\.gz)?$", re.IGNORECASE)
 
@@ -148,8 +148,11 @@ def _look_at_file(tree: Tree, entry: Entry) -> Found:
 
 
 def _trace_run(entry: Entry, format_: str) -> Found:
-    is_trace = format_ == trace_runs.FORMAT
-    label = trace_runs.label_of(entry.name) if is_trace else _label(entry.name)
+    label = _label(entry.name)
+    if format_ == _TRACE:
+        from stepscope.formats.kineto.recognise import identity
+
+        label = identity(entry.name, b"").label
     source = Source(entry.path, label, entry.size_bytes, entry.modified, format_)
     folder = posixpath.dirname(entry.path.replace(os.sep, "/"))
     return Found(entry.path, (Run(label, folder, (source,)),), (), folders=0, files=1)
@@ -230,7 +233,7 @@ class _Walk:
                 self.misses.append(verdict)
             elif verdict == XSPACE:
                 self.sources[folder].append((entry, shown(host_of(entry.name))))
-            elif verdict == trace_runs.FORMAT:
+            elif verdict == _TRACE:
                 self.traces[folder].append(entry)
             elif verdict:
                 self.others[folder].append((entry, verdict))
@@ -256,17 +259,14 @@ def _look_at_folder(tree: Tree, root: str) -> Found:
     walk = _Walk(tree)
     walk.into(root)
     runs = [_run(root, folder, entries, walk.misses) for folder, entries in walk.sources.items()]
-    alone = {}
-    for folder, entries in walk.traces.items():
-        if folder in walk.sources:
-            walk.misses += [trace_runs.copy_of_recording(entry) for entry in entries]
-        else:
-            alone[folder] = entries
-    for folder, traces in trace_runs.gathered(alone).items():
-        runs += trace_runs.runs(tree, folder, _relative(root, folder), traces)
+    if walk.traces:
+        runs += _runs_of_traces(tree, root, walk)
     runs += _runs_of_other_formats(tree, root, walk)
     runs += _table_folder_runs(root, walk)
-    runs = with_companions(runs)
+    if len(runs) > 1:
+        from stepscope.store.companions import with_companions
+
+        runs = with_companions(runs)
     ids = _short_ids([run.id for run in runs])
     named: dict[str, Run] = {}
     for run in runs:
@@ -289,19 +289,36 @@ def _recorded(run: Run) -> float:
     return max([run.recorded, *beside])
 
 
+def _runs_of_traces(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
+    """The runs of traces that no XSpace lies beside; of the others, notes why they are not read."""
+    from stepscope.store import trace_runs
+
+    alone = {}
+    for folder, entries in walk.traces.items():
+        if folder in walk.sources:
+            walk.misses += [trace_runs.copy_of_recording(entry) for entry in entries]
+        else:
+            alone[folder] = entries
+    for folder, traces in trace_runs.gathered(alone).items():
+        yield from trace_runs.runs(tree, folder, _relative(root, folder), traces, _TRACE)
+
+
 def _runs_of_other_formats(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
     """A run for each file, or for those of one job where their format tells whose they are."""
-    for format_, one in FORMATS.items():
+    present = {format_ for files in walk.others.values() for _entry, format_ in files}
+    for format_ in filter(present.__contains__, FORMATS):
         mine = {
             folder: [entry for entry, other in files if other == format_]
             for folder, files in walk.others.items()
         }
         mine = {folder: entries for folder, entries in mine.items() if entries}
-        if one.whose is None:
+        if FORMATS[format_].whose is None:
             for folder, entries in mine.items():
                 name = _relative(root, folder)
                 yield from (_one_file(name, folder, entry, format_) for entry in entries)
         else:
+            from stepscope.store import trace_runs
+
             for folder, named in trace_runs.gathered(mine).items():
                 name = _relative(root, folder)
                 yield from trace_runs.runs(tree, folder, name, named, format_)
@@ -309,6 +326,8 @@ def _runs_of_other_formats(tree: Tree, root: str, walk: _Walk) -> Iterator[Run]:
 
 def folder_format(name: str) -> str:
     """The format of a recording that is a folder with files of such names; "" for none."""
+    if promises_xspace(name):
+        return ""
     return next(
         (one.id for one in FORMATS.values() if one.is_table is not None and one.is_table(name)), ""
     )

@@ -10,15 +10,12 @@ from typing import Final
 
 from stepscope.formats import FORMATS
 from stepscope.formats.format import Identity
-from stepscope.formats.kineto import FORMAT as KINETO
 from stepscope.formats.kineto.recognise import identity
 from stepscope.store.found import Miss, Run, Source
 from stepscope.store.identify import GZIP_MAGIC, inflate_head
 from stepscope.store.tree import Entry, Tree
 from stepscope.utf8 import shown
 
-#: The format of traces, which lie beside XSpaces of the same recording.
-FORMAT: Final = KINETO.id
 _SURE: Final = re.compile(r"\.trace\.json(\.gz)?$", re.IGNORECASE)
 _RANK_FOLDER: Final = re.compile(r"(rank|worker)[-_=]?\d{1,5}", re.IGNORECASE)
 _GUESS: Final = (
@@ -29,11 +26,6 @@ _GUESS: Final = (
 def promises(name: str) -> bool:
     """Whether the name alone makes a trace likely enough to look at the file."""
     return bool(_SURE.search(name))
-
-
-def label_of(name: str) -> str:
-    """What a trace is called: its name without its endings."""
-    return identity(name, b"").label
 
 
 def copy_of_recording(entry: Entry) -> Miss:
@@ -67,7 +59,7 @@ def gathered(folders: Mapping[str, Sequence[Entry]]) -> dict[str, list[tuple[Ent
 
 
 def runs(
-    tree: Tree, folder: str, name: str, entries: Sequence[tuple[Entry, str]], format_: str = FORMAT
+    tree: Tree, folder: str, name: str, entries: Sequence[tuple[Entry, str]], format_: str
 ) -> list[Run]:
     """The runs of one folder.
 

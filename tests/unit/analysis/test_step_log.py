@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from stepscope.analysis.step_log import StepLog, step_log
 from stepscope.errors import StepscopeError
-from stepscope.formats.step_log import FORMAT
+from stepscope.formats.step_log import FORMATS
 from stepscope.store.read import Pieces
 from stepscope.tables.core.profile import Host, Profile
 
@@ -46,7 +46,7 @@ def told(*lines: bytes) -> StepLog:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.steps"
         path.write_bytes(b"".join(lines))
-        space = FORMAT.open(Pieces(str(path)), "run.steps")
+        space = FORMATS[0].open(Pieces(str(path)), "run.steps")
     return step_log(Profile("run", (Host("h", space),)))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.errors import StoreError
-from stepscope.store import write_atomic
+from stepscope.store.atomic import write_atomic
 
 
 def test_file_is_written_with_its_folders_and_normal_mode(tmp_path: Path) -> None:

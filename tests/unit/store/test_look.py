@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from stepscope.store import Source, described, described_all, find
+from stepscope.store import Source, find
+from stepscope.store.described import described, described_all
 from stepscope.store.look import MOST_REQUESTS, look_at
 from stepscope.wire import write as wire
 from tests.unit.formats.nsight.export import export, kernel

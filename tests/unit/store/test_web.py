@@ -16,7 +16,8 @@ import pytest
 
 import stepscope
 from stepscope.errors import StoreError
-from stepscope.store import described, find, read, web
+from stepscope.store import find, read, web
+from stepscope.store.described import described
 from stepscope.store.web import links_below
 from tests.profiles import worked_example
 from tests.unit.formats.torch_memory.snapshot import training

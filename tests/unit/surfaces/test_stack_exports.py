@@ -20,7 +20,8 @@ from stepscope.errors import StoreError
 from stepscope.formats import FORMATS
 from stepscope.formats.xspace import decode
 from stepscope.result import tables_of
-from stepscope.store import read_pieces, write_atomic
+from stepscope.store import read_pieces
+from stepscope.store.atomic import write_atomic
 from stepscope.surfaces.cli.main import run
 from stepscope.surfaces.export.recording import RECORDING_FORMATS
 from stepscope.tables.core.profile import Host, Profile

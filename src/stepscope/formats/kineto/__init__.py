@@ -29,13 +29,15 @@ def _open(pieces: Iterable[bytes], file: str) -> Space:
     return open_trace(pieces, file=file)
 
 
-FORMAT = Format(
-    id="kineto",
-    title="Chrome trace (JSON)",
-    head_bytes=HEAD_BYTES,
-    promises=promises_trace,
-    starts=starts_trace,
-    open=_open,
-    writer=_writer,
-    whose=identity,
+FORMATS = (
+    Format(
+        id="kineto",
+        title="Chrome trace (JSON)",
+        head_bytes=HEAD_BYTES,
+        promises=promises_trace,
+        starts=starts_trace,
+        open=_open,
+        writer=_writer,
+        whose=identity,
+    ),
 )

@@ -76,12 +76,14 @@ def _open(pieces: Input, file: str) -> Space:
     return open_trace(pieces, file=file)
 
 
-FORMAT = Format(
-    id="perfetto",
-    title="Perfetto trace",
-    head_bytes=_HEAD_BYTES,
-    promises=_promises,
-    starts=_starts,
-    open=_open,
-    writer=_writer,
+FORMATS = (
+    Format(
+        id="perfetto",
+        title="Perfetto trace",
+        head_bytes=_HEAD_BYTES,
+        promises=_promises,
+        starts=_starts,
+        open=_open,
+        writer=_writer,
+    ),
 )

@@ -38,12 +38,14 @@ def _writer(file: Peek) -> str:
     return f"PyTorch (pickle protocol {first[1]})" if len(first) > 1 else ""
 
 
-FORMAT = Format(
-    id="torch-memory",
-    title="PyTorch memory snapshot",
-    head_bytes=4096,
-    promises=_promises,
-    starts=_starts,
-    open=_open,
-    writer=_writer,
+FORMATS = (
+    Format(
+        id="torch-memory",
+        title="PyTorch memory snapshot",
+        head_bytes=4096,
+        promises=_promises,
+        starts=_starts,
+        open=_open,
+        writer=_writer,
+    ),
 )

@@ -11,7 +11,7 @@ def deliver(text: str, output: str | None) -> None:
     if not output:
         print(text, end="")
         return
-    from stepscope.store import write_atomic
+    from stepscope.store.atomic import write_atomic
 
     target = Path(output).expanduser()
     write_atomic(target, text.encode())

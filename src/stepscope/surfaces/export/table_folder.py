@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, StepscopeError
 from stepscope.result import SCHEMA_VERSION, Table, columns_of, tables_of
-from stepscope.store import write_atomic
+from stepscope.store.atomic import write_atomic
 from stepscope.surfaces.export.tables import parquet_bytes
 from stepscope.surfaces.format import heading
 

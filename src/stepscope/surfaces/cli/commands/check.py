@@ -14,7 +14,7 @@ from stepscope.comparison.gate import GateReport
 from stepscope.errors import UsageError
 from stepscope.session import open as open_session
 from stepscope.session.compare import check as judge
-from stepscope.store import write_atomic
+from stepscope.store.atomic import write_atomic
 from stepscope.surfaces import export
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.pages.page import Page

@@ -78,7 +78,7 @@ def _machine_page(checks: tuple[Check, ...], problems: int, warnings: int) -> Pa
 
 def _check_recording(path: str, run: str | None, as_json: bool) -> int:
     import stepscope
-    from stepscope.store import described
+    from stepscope.store.described import described
     from stepscope.surfaces.cli.pages.page import Page
     from stepscope.surfaces.cli.pages.parts import diagnostics
     from stepscope.surfaces.envelope import file_info

@@ -52,7 +52,7 @@ def export(
     """Write a recording, or a range of it, for other viewers."""
     from stepscope.analysis.trace_viewer import range_of
     from stepscope.session import open
-    from stepscope.store import write_atomic
+    from stepscope.store.atomic import write_atomic
     from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.export.recording import RECORDING_FORMATS
     from stepscope.surfaces.export.table_folder import write_tables

@@ -24,7 +24,7 @@ SKILL = Path(__file__).parents[2] / "agent" / "SKILL.md"
 @click.option("--skill", metavar="FOLDER", help="Write the guide as FOLDER/stepscope/SKILL.md.")
 def guide(topic: str, skill: str | None) -> None:
     """Print instructions for agents: the order of questions, units and outcomes."""
-    from stepscope.store import write_atomic
+    from stepscope.store.atomic import write_atomic
     from stepscope.surfaces.agent.guide import guide as page
 
     if skill is None:

@@ -10,8 +10,10 @@ import click
 
 from stepscope.errors import StepscopeError
 from stepscope.quantities import count_words, size_words
-from stepscope.session import FileReport, Workspace
-from stepscope.store import Found, Source, by_reason, described_all, find
+from stepscope.session import FileReport
+from stepscope.session.workspace import Workspace
+from stepscope.store import Found, Source, by_reason, find
+from stepscope.store.described import described_all
 from stepscope.store.notes import NO_NOTE, read_notes
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.pages.page import Page

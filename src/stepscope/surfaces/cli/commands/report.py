@@ -49,7 +49,7 @@ def report(
 ) -> None:
     """Write the pages of a run as one file that opens anywhere, without Stepscope."""
     from stepscope.session import open
-    from stepscope.store import write_atomic
+    from stepscope.store.atomic import write_atomic
     from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.report.report import Choice, make_report, text_summary
 

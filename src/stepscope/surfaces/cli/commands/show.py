@@ -283,7 +283,7 @@ def next_command(session: Session, tool: Tool) -> str:
 
 def _write(data: bytes, target: Path | None) -> None:
     if target is not None:
-        from stepscope.store import write_atomic
+        from stepscope.store.atomic import write_atomic
 
         write_atomic(target, data)
         tell_written(target)

@@ -49,7 +49,7 @@ def sql(
 ) -> None:
     """Query a recording's tables with SQL (docs/sql.md)."""
     from stepscope.session import open
-    from stepscope.store import write_atomic
+    from stepscope.store.atomic import write_atomic
     from stepscope.surfaces.cli.progress import ProgressLine
     from stepscope.surfaces.query_answer import answer_table
 

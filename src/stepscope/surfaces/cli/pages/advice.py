@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from stepscope.result import SCHEMA_VERSION, Advice, Checked
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import findings as findings_section
-from stepscope.surfaces.export.tables import markdown_escape
 from stepscope.surfaces.format import clean, place_text
 
 # Headings over the rules that did not fire, by outcome.
@@ -122,6 +121,8 @@ def advice_json(
 
 def advice_markdown(session: str, advice: Advice) -> str:
     """The answer as Markdown."""
+    from stepscope.surfaces.export.tables import markdown_escape
+
     lines = [f"# What to change in {markdown_escape(session)}", ""]
     if not advice.findings:
         lines.append(f"None of the {len(advice.checked)} rules of advice fired.")
