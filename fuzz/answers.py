@@ -17,7 +17,8 @@ from werkzeug.test import Client
 
 from stepscope.analysis import TOOLS
 from stepscope.errors import StepscopeError
-from stepscope.session import Session, Workspace, open
+from stepscope.session import Session, open
+from stepscope.session.workspace import Workspace
 from stepscope.store import Found, find
 from stepscope.surfaces import export
 from stepscope.surfaces.cli.pages.page import Page

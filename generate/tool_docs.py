@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from generate.methods import python_type
 from stepscope.field_names import label_of, unit_of
+from stepscope.needs import NEEDS
 from stepscope.registry import VIEWS, Option, Tool, view_of
 from stepscope.result import columns_of
 from stepscope.surfaces.fields import (
@@ -22,6 +23,7 @@ from stepscope.surfaces.fields import (
 
 def tool_page(tool: Tool) -> str:
     """The page of one tool: what it answers, how to ask, options, what comes back."""
+    needs = [f"- {need.missing} {need.record}" for need in NEEDS.get(tool.id, ())]
     lines = [
         f"# {tool.title}",
         "",
@@ -45,7 +47,7 @@ def tool_page(tool: Tool) -> str:
         "",
         "## Needs",
         "",
-        *([f"- {need.missing} {need.record}" for need in tool.needs] or ["Any recording."]),
+        *(needs or ["Any recording."]),
         "",
         "## Values",
         "",

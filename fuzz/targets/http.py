@@ -13,7 +13,7 @@ from typing import Any
 from fuzz.mutate import mutated, small_space
 from fuzz.target import Target
 from stepscope.analysis import TOOLS
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
 from stepscope.surfaces.http.security import Guard

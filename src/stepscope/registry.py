@@ -22,6 +22,7 @@ from typing import (
 )
 
 from stepscope.errors import UsageError, nearest
+from stepscope.needs import Unavailable, lacking
 from stepscope.panels import Panel
 from stepscope.records import dataclass
 from stepscope.result import Finding, Likelihood, Result, Severity
@@ -37,31 +38,6 @@ class Help:
     """Text for an option: ``field: Annotated[type, Help("…")] = default``."""
 
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """Something a tool needs from a profile.
-
-    Attributes:
-        met: Whether the profile has it. Every page asks this of every tool, so the answer comes
-            from names and the first matching event (``tables.core.presence``), never from a whole
-            table.
-        missing: One sentence when it has not, naming what is missing.
-        record: How to record it: an option or a snippet.
-    """
-
-    met: Callable[[Profile], bool]
-    missing: str
-    record: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unavailable:
-    """Why a tool has nothing to show for a profile, and how to record what it needs."""
-
-    missing: str
-    record: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +84,11 @@ class Tool:
         run: ``(Profile, Options) -> Result``; a pure function.
         options: The frozen dataclass of its options.
         result: The class of its answer.
-        needs: What it needs from a profile; all must be met.
         times_of: What its times can be of, first what they are of by itself; empty where nothing
             it says is a sum or a mean.
         steps_of: Whose its steps are where several hosts run them; sums add all hosts up.
         opens: Options that its page opens with, by name; the defaults of ``options`` serve
-            scripts. As quick as a ``Need``: every page asks it.
+            scripts. As quick as a need (``needs.py``): every page asks it.
         page: Parts of its page, in order; without them the page shows all fields by their names.
     """
 
@@ -124,7 +99,6 @@ class Tool:
     run: Callable[[Profile, Any], Result]
     options: type
     result: type[Result]
-    needs: tuple[Need, ...] = ()
     times_of: tuple[TimeBase, ...] = ()
     steps_of: StepsOf = "sum"
     opens: Callable[[Profile], Mapping[str, str]] = lambda _: {}
@@ -144,10 +118,7 @@ class Tool:
 
     def available(self, profile: Profile) -> Unavailable | None:
         """None when the tool has something to show, else the reason."""
-        for need in self.needs:
-            if not need.met(profile):
-                return Unavailable(need.missing, need.record)
-        return None
+        return lacking(self.id, profile)
 
     def option_list(self) -> tuple[Option, ...]:
         """The options in order, ready to become flags, query parameters and form fields."""
@@ -364,13 +335,18 @@ class Tools(Sequence[Tool]):
         tool: Tool = import_module(f"{self._package}.{self.ids[place]}").TOOL
         return tool
 
+    def id_of(self, name: str) -> str:
+        """The id of the tool that ``find`` returns, which is not imported for its own id."""
+        plain = _plain(name)
+        return plain if plain in self.ids else self.find(name).id
+
     def find(self, name: str) -> Tool:
         """The tool with this id or short name; ``trace_viewer@`` and the like lose their mark.
 
         Raises:
             UsageError: There is none; it lists those there are.
         """
-        plain = name.rstrip("@^#").replace("-", "_")
+        plain = _plain(name)
         if plain in self.ids:
             return self[self.ids.index(plain)]
         for tool in self:
@@ -379,6 +355,10 @@ class Tools(Sequence[Tool]):
         near = nearest(plain, (*self.ids, *(tool.short for tool in self)))
         hint = f"Did you mean {near}?" if near else f"Known tools: {', '.join(self.ids)}."
         raise UsageError(f"There is no tool {name!r}.", hint=hint)
+
+
+def _plain(name: str) -> str:
+    return name.rstrip("@^#").replace("-", "_")
 
 
 #: The views of the page and their tabs, in order. Each tab has a name of its own; the tools of one

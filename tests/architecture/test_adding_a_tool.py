@@ -65,7 +65,7 @@ SURFACES = """
 import json, sys
 from werkzeug.test import Client
 import stepscope
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
 from stepscope.surfaces.http.security import Guard

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import stepscope
+from stepscope.analysis import TOOLS
 from tests.architecture.tree import PACKAGE
 from tests.profiles import draw, event, nth, space
 from tests.profiles.loops import Collective, Kernel, Loop, record
@@ -82,10 +84,10 @@ except SystemExit: pass
         ([], 3, set()),
         (["version"], 9, {"click"}),
         (["--help"], 8, {"click"}),
-        (["show", "framework_op_stats", "SAMPLE"], 179, {"click", "numpy"}),
+        (["show", "framework_op_stats", "SAMPLE"], 161, {"click", "numpy"}),
         # The overview and advise name the same first finding: both run every rule.
-        (["show", "overview_page", "SAMPLE"], 320, {"click", "numpy"}),
-        (["advise", "SAMPLE"], 320, {"click", "numpy"}),
+        (["show", "overview_page", "SAMPLE"], 249, {"click", "numpy"}),
+        (["advise", "SAMPLE"], 245, {"click", "numpy"}),
     ],
 )
 def test_starting_loads_no_more_modules_than_its_budget(
@@ -96,7 +98,7 @@ def test_starting_loads_no_more_modules_than_its_budget(
     check([sample if word == "SAMPLE" else word for word in words], most, others)
 
 
-@pytest.mark.parametrize(("words", "most"), [(["show", "overview_page"], 342), (["advise"], 342)])
+@pytest.mark.parametrize(("words", "most"), [(["show", "overview_page"], 272), (["advise"], 268)])
 def test_devices_that_meet_load_no_more_modules_than_their_budget(
     words: list[str], most: int, tmp_path: Path
 ) -> None:
@@ -105,6 +107,16 @@ def test_devices_that_meet_load_no_more_modules_than_their_budget(
     path.write_bytes(content)
     own = check([*words, str(path)], most, {"click", "numpy"})
     assert "stepscope.pod.analyse" in own, "the recording has no pod"
+
+
+def test_tools_without_their_data_are_not_imported() -> None:
+    sample = str(PACKAGE / "surfaces" / "sample")
+    own = check(["advise", sample], 245, {"click", "numpy"})
+    imported = {name.rpartition(".")[2] for name in own if name.startswith("stepscope.analysis.")}
+    with stepscope.open(sample) as session:
+        available = {tool for tool in TOOLS.ids if session.available(tool) is None}
+    assert imported
+    assert imported <= available
 
 
 def check(words: list[str], most: int, others: set[str]) -> set[str]:

@@ -25,7 +25,6 @@ LEFT = {
     "advice.evidence": 4,
     "advice.parts": 4,
     "tables.parts": 2,
-    "tables.torch": 1,
     "tables.traits": 1,
 }
 

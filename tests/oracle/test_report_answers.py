@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from stepscope.session import Workspace, open
+from stepscope.session import open
+from stepscope.session.workspace import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http.app import STATIC_FOLDER, Application
 from stepscope.surfaces.http.security import Guard

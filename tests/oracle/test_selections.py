@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from werkzeug.test import Client
 
 import stepscope
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import find
 from stepscope.surfaces.cli.group import build
 from stepscope.surfaces.http import Application, Settings

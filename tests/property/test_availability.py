@@ -21,6 +21,7 @@ from stepscope.analysis import TOOLS
 from stepscope.analysis.kernel_stats import session_kernels
 from stepscope.columns.space import DATA_OCCURRENCES, Space
 from stepscope.formats.xspace import decode
+from stepscope.needs import NEEDS
 from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.collectives import calls as group_calls
@@ -349,9 +350,9 @@ def only_counted(found: Space) -> Space:
 
 
 def test_every_tool_is_compared() -> None:
-    missing = {tool.id for tool in TOOLS if tool.needs} - IN_FULL.keys()
+    missing = NEEDS.keys() - IN_FULL.keys()
     assert not missing, f"add to IN_FULL when {sorted(missing)} have something to show"
-    assert IN_FULL.keys() <= set(TOOLS.ids)
+    assert IN_FULL.keys() <= set(TOOLS.ids) and NEEDS.keys() <= set(TOOLS.ids)
 
 
 @pytest.mark.parametrize("build", BUILT.values(), ids=BUILT.keys())
@@ -364,7 +365,7 @@ def test_the_profiles_tell_all_tools_apart() -> None:
     found += [check(on_gpu().hosts[0].space), check(on_cpu().hosts[0].space)]
     ever = {tool for available in found for tool in available}
     always = {tool for tool in ever if all(tool in available for available in found)}
-    assert ever - always == {tool.id for tool in TOOLS if tool.needs}
+    assert ever - always == NEEDS.keys()
 
 
 @pytest.mark.parametrize("build", list(BUILT.values())[:-1], ids=list(BUILT)[:-1])

@@ -7,17 +7,13 @@ from collections.abc import Iterator
 from math import isnan, nan
 from typing import Annotated, Any, Final
 
-from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.quantities import share_words, time_words
 from stepscope.records import dataclass
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
 from stepscope.tables.collectives.exchanges import ExchangeKind, Exchanges, exchanges
-from stepscope.tables.core.presence import any_stretch
 from stepscope.tables.core.profile import Profile
-from stepscope.tables.device.events import device_entries, device_lines
-from stepscope.tables.host.events import Work
 
 _BOTH_WAYS: Final = re.compile(r"all_?reduce")
 _ONE_WAY: Final = re.compile(r"gather|reduce_?scatter|all_?to_?all")
@@ -246,18 +242,6 @@ def _diagnostics(known: Bool) -> tuple[Diagnostic, ...]:
     return (Diagnostic("unmatched-collectives", "info", text),)
 
 
-def _has_collectives(profile: Profile) -> bool:
-    for host in profile.hosts:
-        wanted = device_entries(host, lambda work: work is Work.COLLECTIVE)
-        if wanted.any() and any_stretch(
-            host,
-            device_lines(host),
-            lambda stretch, wanted=wanted: bool((wanted[stretch.entry] & stretch.timed).any()),  # type: ignore[misc]  # mypy infers no type for the default
-        ):
-            return True
-    return False
-
-
 TOOL = Tool(
     id="collectives",
     short="comm",
@@ -267,11 +251,4 @@ TOOL = Tool(
     options=Options,
     result=Collectives,
     times_of=("recording",),
-    needs=(
-        Need(
-            _has_collectives,
-            "No exchange between devices was recorded: no kernel or op of a collective ran on one.",
-            how_to_record.EXCHANGES,
-        ),
-    ),
 )

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from math import nan
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import numpy as np
 
-from stepscope import how_to_record
+from stepscope.columns.space import I64
 from stepscope.records import dataclass, replace
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms, us
 from stepscope.schema.names import OUTSIDE_OPS
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import devices
-from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import python_lines
 from stepscope.tables.ops.gpu_models import model_peaks
-from stepscope.tables.torch.graph_ops import op_counts, ops_of_graph
 from stepscope.tables.torch.graph_replays import (
     Replays,
-    has_replays,
     replayed_events,
     replays,
 )
-from stepscope.tables.torch.regions import CompiledCode, compiled, has_regions
-from stepscope.tables.torch.triton_kernels import has_triton_kernels, triton_kernels
+from stepscope.tables.torch.launches import from_graphs, launched
+from stepscope.tables.torch.op_calls import op_calls
+from stepscope.tables.torch.regions import CompiledCode, compiled
+from stepscope.tables.torch.triton_kernels import triton_kernels
+
+NOT_SEEN: Final = "no eager run identifies them"
 
 
 class RegionRow(Row):
@@ -236,7 +239,7 @@ def compiled_regions(profile: Profile, options: Options = Options()) -> Compiled
     found = {host.name: compiled(host) for host in profile.hosts}
     whole = sum(int(device_events(host).duration_ps.sum()) for host in profile.hosts)
     told = {
-        (host.name, graph): ops_of_graph(host, graph, _recordings(profile))
+        (host.name, graph): _ops_of_graph(host, graph, _recordings(profile))
         for host in profile.hosts
         for graph in np.unique(replays(host).graph).tolist()
     }
@@ -349,7 +352,7 @@ def _graph_op_rows(host: Host, told: _Told) -> list[dict[str, Any]]:
     for graph in np.unique(replays(host).graph).tolist():
         ops = told[host.name, graph][0]
         time = device_events(host).duration_ps[replayed_events(host, graph)]
-        for op, kernels, op_ps in op_counts(ops, time) if ops else ():
+        for op, kernels, op_ps in _op_counts(ops, time) if ops else ():
             rows.append(
                 {
                     "host": host.name,
@@ -448,6 +451,68 @@ def _no_breaks(profile: Profile, found: CompiledRegions) -> Diagnostic:
     return _empty("breaks", text)
 
 
+def _ops_of_graph(host: Host, graph: int, others: Iterable[Host]) -> tuple[Sequence[str], str]:
+    """The ops of one of a host's graphs, by kernel, from the first recording that knows them.
+
+    A replay says nothing of its kernels. PyTorch wants what a graph captures to be run once before,
+    to warm up: its ops count if it ran the same kernels in a row, and nothing else did for other
+    ops.
+
+    Returns:
+        They and where they are from; () and why not, where none ran the kernels, or several did.
+    """
+    metadata = host.space.events.metadata
+    rows = device_events(host).rows[replayed_events(host, graph)]
+    kernels = [host.space.event_metadata.name[entry] for entry in metadata[rows].tolist()]
+    for one in chain((host,), (other for other in others if other is not host)):
+        found = {ops for each in _runs(one) for ops in _ops_where_run(kernels, *each)}
+        if len(found) == 1:
+            where = "" if one is host else f" in {one.name}"
+            return found.pop(), f"a run outside of graphs{where}"
+    return (), NOT_SEEN
+
+
+def _ops_where_run(
+    wanted: Sequence[str], kernels: Sequence[str], ops: tuple[str, ...]
+) -> Iterator[tuple[str, ...]]:
+    """The ops of each place at which the wanted kernels ran in a row."""
+    ran = np.asarray(kernels, object)
+    at = np.arange(max(len(ran) - len(wanted) + 1, 0))
+    for number, name in enumerate(wanted):
+        at = at[ran[at + number] == name]
+    yield from (ops[begin : begin + len(wanted)] for begin in at.tolist())
+
+
+@derived
+def _runs(host: Host) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """The kernels that ran outside of graphs, and the op of each ("" none), thread by thread."""
+    calls, events, how = op_calls(host), device_events(host), launched(host)
+    metadata, entries = host.space.event_metadata, host.space.events.metadata
+    # As PyTorch writes ops.
+    shown = [
+        metadata.display_name[entry] or metadata.name[entry]
+        for entry in entries[calls.rows].tolist()
+    ]
+    alone = np.flatnonzero((how.call >= 0) & ~from_graphs(host))
+    found = []
+    for thread in np.unique(how.thread[alone]).tolist():
+        mine = alone[how.thread[alone] == thread]
+        mine = mine[np.lexsort((events.start_ps[mine], how.start_ps[mine]))]
+        ops = [shown[at] if at >= 0 else "" for at in calls.of_event[mine].tolist()]
+        kernels = [metadata.name[entry] for entry in entries[events.rows[mine]].tolist()]
+        found += [(tuple(kernels), tuple(ops))] if any(ops) else []
+    return tuple(found)
+
+
+def _op_counts(ops: Sequence[str], device_ps: I64) -> Iterator[tuple[str, int, int]]:
+    """Each op of a graph with its kernels and their time, the longest first."""
+    kernels: dict[str, list[int]] = {}
+    for op, time in zip(ops, device_ps.tolist(), strict=True):
+        kernels.setdefault(op, []).append(time)
+    for op, times in sorted(kernels.items(), key=lambda one: (-sum(one[1]), one[0])):
+        yield op, len(times), sum(times)
+
+
 TOOL = Tool(
     id="compiled_regions",
     short="compiled",
@@ -457,14 +522,4 @@ TOOL = Tool(
     options=Options,
     result=CompiledRegions,
     times_of=("recording",),
-    needs=(
-        Need(
-            met=lambda profile: any(
-                has_regions(host) or has_triton_kernels(host) or has_replays(host)
-                for host in profile.hosts
-            ),
-            missing="Nothing of torch.compile, no kernel of Triton's and no CUDA graph ran.",
-            record=how_to_record.TORCH_COMPILED,
-        ),
-    ),
 )

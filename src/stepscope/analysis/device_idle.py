@@ -7,34 +7,19 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.panels import BarChart, Figure, Headline, TableView
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.device.events import device_events, has_device_events, rows_of_device
+from stepscope.tables.device.events import device_events, rows_of_device
 from stepscope.tables.in_steps.copies import session_copies
 from stepscope.tables.in_steps.driver_calls import session_allocations, session_launches
-from stepscope.tables.in_steps.idle import CAUSES, DeviceGaps, Idle, has_idle, idle
+from stepscope.tables.in_steps.idle import CAUSES, DeviceGaps, Idle, idle
 from stepscope.tables.in_steps.slow_calls import session_slow_calls
-from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.time_base import base_of
-
-LABELS: dict[str, str] = {
-    "input": "Waiting for input",
-    "copy": "Host side of copies",
-    "kernel_launch": "Kernel launch",
-    "allocation": "Allocating device memory",
-    "compilation": "Compilation",
-    "host_compute": "Host compute",
-    "other_device": "Another device works",
-    "wait": "Waiting on the host",
-    "queued": "Launched, not started",
-    "python": "Python",
-    "other": "Nothing recorded",
-}
+from stepscope.verdicts.sentences import IDLE_LABELS
 
 
 class CauseRow(Row):
@@ -309,7 +294,7 @@ def _headline(profile: Profile, idle_frac: float, causes: Table[CauseRow]) -> st
     base = "recording" if base_of(profile, "step") == "recording" else "step"
     first = next(causes.records(), None)
     why = f", mostly {first.label}" if first and first.idle_ms else ""
-    why = why if why.endswith(LABELS["python"]) else why.lower()
+    why = why if why.endswith(IDLE_LABELS["python"]) else why.lower()
     return f"Devices are idle {share_words(idle_frac, 1)} of the {base}{why}."
 
 
@@ -324,7 +309,7 @@ def _causes(parts: dict[str, float], late: dict[str, float], step: float) -> Tab
         CauseRow,
         {
             "cause": order,
-            "label": [LABELS[cause] for cause in order],
+            "label": [IDLE_LABELS[cause] for cause in order],
             "idle_ms": [parts[cause] for cause in order],
             "step_frac": [parts[cause] / step if step else nan for cause in order],
             "idle_frac": [parts[cause] / whole if whole else nan for cause in order],
@@ -351,7 +336,9 @@ def _devices(profile: Profile, found: Idle) -> Table[IdleDeviceRow]:
                 "device": device,
                 "idle_ms": ms(whole) / count,
                 "idle_frac": whole / step_ps if step_ps else nan,
-                "largest_cause": LABELS[max(one.cause_ps, key=lambda cause: one.cause_ps[cause])],
+                "largest_cause": IDLE_LABELS[
+                    max(one.cause_ps, key=lambda cause: one.cause_ps[cause])
+                ],
                 "gaps": len(gaps) / count,
                 "mean_gap_us": us(float(gaps.duration_ps.mean())) if len(gaps) else nan,
                 "longest_gap_ms": ms(int(gaps.duration_ps.max(initial=0))),
@@ -442,7 +429,9 @@ def _copies(profile: Profile, found: Idle) -> Table[CopyRow]:
 
 def _gaps(profile: Profile, found: Idle, options: Options) -> Table[GapRow]:
     """Gaps of all devices that are long enough to list, longest first."""
-    labels = np.asarray([*(LABELS[cause] for cause in CAUSES), ""], dtype=object)  # last: unknown
+    labels = np.asarray(
+        [*(IDLE_LABELS[cause] for cause in CAUSES), ""], dtype=object
+    )  # last: unknown
     parts: list[dict[str, Any]] = []
     for one in found.devices:
         host, device = _device_name(profile, one)
@@ -490,23 +479,6 @@ TOOL = Tool(
     result=DeviceIdle,
     times_of=("step", "recording"),
     steps_of="mean",
-    needs=(
-        Need(
-            met=lambda profile: any(map(has_device_events, profile.hosts)),
-            missing="Nothing was recorded on a device.",
-            record=how_to_record.DEVICE,
-        ),
-        Need(
-            met=lambda profile: any(map(has_account, profile.hosts)),
-            missing="Nothing that takes time was recorded.",
-            record=how_to_record.STEPS,
-        ),
-        Need(
-            met=has_idle,
-            missing="No device ran anything in a step.",
-            record=how_to_record.STEPS,
-        ),
-    ),
     page=(
         Headline("{headline}"),
         Figure("Idle", "{idle_ms} | –", "of {step_time_ms}, mean over devices | mean over devices"),

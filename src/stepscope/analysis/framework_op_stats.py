@@ -8,14 +8,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.records import dataclass, replace
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.device.events import has_device_events
-from stepscope.tables.host.ops import has_host_ops
 from stepscope.tables.ops.framework_totals import (
     OpTotals,
     merge_totals,
@@ -277,13 +275,4 @@ TOOL = Tool(
     times_of=("recording", "step"),
     # Host and device in one order compare what runs at once; the device's is what a step waits for.
     opens=lambda profile: {"where": "device"} if any(map(has_device_events, profile.hosts)) else {},
-    needs=(
-        Need(
-            met=lambda profile: any(
-                has_device_events(host) or has_host_ops(host) for host in profile.hosts
-            ),
-            missing="No run of a framework op was recorded in itself, on the host or on a device.",
-            record=how_to_record.OPS,
-        ),
-    ),
 )

@@ -8,16 +8,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.errors import UsageError
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, us
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo.category import category, kind_of
 from stepscope.tables.hlo.module import Computation, HloModule, Instruction
 from stepscope.tables.hlo.neighbourhood import Subgraph, consumers, neighbourhood, producers, whole
-from stepscope.tables.hlo.programs import Program, find_program, has_programs, programs
+from stepscope.tables.hlo.programs import Program, find_program, programs
 from stepscope.tables.hlo.source import source_line
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.sums.hlo_ops import profile_totals
@@ -349,11 +348,4 @@ TOOL = Tool(
     options=Options,
     result=GraphViewer,
     times_of=("recording",),
-    needs=(
-        Need(
-            met=has_programs,
-            missing="The recording holds no HLO program.",
-            record=how_to_record.COMPILED,
-        ),
-    ),
 )

@@ -6,17 +6,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.schema import names
 from stepscope.tables.core.presence import stat_rows
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.ops.device_peaks import active_peaks
-from stepscope.tables.ops.hlo_presence import has_compiled_ops
 from stepscope.tables.ops.hlo_totals import HloTotals
 from stepscope.tables.ops.roofline import F64, rates_of
 from stepscope.tables.sums.hlo_ops import profile_totals
@@ -251,11 +249,4 @@ TOOL = Tool(
     options=Options,
     result=HloStats,
     times_of=("recording", "step"),
-    needs=(
-        Need(
-            met=has_compiled_ops,
-            missing="No run of an op compiled by XLA was recorded.",
-            record=how_to_record.COMPILED,
-        ),
-    ),
 )

@@ -8,20 +8,18 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.panels import Figure, Headline, OwnChart, TableView
 from stepscope.quantities import share_words, time_words
 from stepscope.records import dataclass
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import account
 from stepscope.tables.account.between_steps import BetweenSteps, between_steps
 from stepscope.tables.account.owners import CallSite, site_of
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_starting
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.hlo.versions import versions_of
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.in_steps.host_activity import (
     GARBAGE,
     FunctionCalls,
@@ -40,7 +38,6 @@ from stepscope.tables.in_steps.optimizer_updates import (
 from stepscope.tables.in_steps.python_calls import PythonFunction, python_functions
 from stepscope.tables.in_steps.recomputed import Recomputed, recomputed
 from stepscope.tables.steps.found import WINDOW
-from stepscope.tables.steps.markers import has_account
 
 
 class CallRow(Row):
@@ -384,7 +381,11 @@ def _mean(values: list[float]) -> float:
 
 def _call(host: Host, time: HostTime, one: FunctionCalls) -> tuple[Any, ...]:
     count = len(time.start_ps)
-    versions = versions_of(host, one.function) if one.built > 1 and not one.traces else None
+    versions = None
+    if one.built > 1 and not one.traces:
+        from stepscope.tables.hlo.versions import versions_of
+
+        versions = versions_of(host, one.function)
     place = None if versions is None else versions.place
     return (
         host.name,
@@ -528,13 +529,6 @@ TOOL = Tool(
     result=HostActivity,
     times_of=("step",),
     steps_of="mean",
-    needs=(
-        Need(
-            met=lambda profile: any(map(has_account, profile.hosts)),
-            missing="Nothing that takes time was recorded.",
-            record=how_to_record.STEPS,
-        ),
-    ),
     page=(
         Headline("{headline}"),
         Figure("Step time", "{step_time_ms} | –", "mean of {step_count} counted"),

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.calls import (
     Called,
@@ -18,7 +17,6 @@ from stepscope.tables.collectives.calls import (
     Lateness,
     Stuck,
     calls,
-    has_calls,
     lateness,
     stuck,
 )
@@ -316,11 +314,4 @@ TOOL = Tool(
     run=hung_collectives,
     options=Options,
     result=HungCollectives,
-    needs=(
-        Need(
-            lambda profile: any(map(has_calls, profile.hosts)),
-            "These are not dumps of NCCL's flight recorder.",
-            how_to_record.FLIGHT_RECORDER,
-        ),
-    ),
 )

@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.panels import Figure, Headline, LineChart, Picker, TableView
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.serving import NONE, DeviceTime, Serving, has_serving, serving
+from stepscope.tables.serving import NONE, DeviceTime, Serving, serving
 
 ALL_MODELS = "all models"
 NO_MODEL = "(model not named)"
@@ -398,14 +397,6 @@ TOOL = Tool(
     run=inference_profile,
     options=Options,
     result=InferenceProfile,
-    needs=(
-        Need(
-            met=lambda profile: any(map(has_serving, profile.hosts)),
-            missing="No request of a model server was recorded: none of its run events "
-            "(SessionRun, BatchingSessionRun, ProcessBatch, TfrtModelRun …) is on a host thread.",
-            record=how_to_record.SERVER,
-        ),
-    ),
     page=(
         Headline(
             "Half of the requests take up to {models.latency_p50_us}, one in a hundred more"

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.panels import (
     BarChart,
@@ -22,7 +21,7 @@ from stepscope.panels import (
 )
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
@@ -34,7 +33,6 @@ from stepscope.tables.host.input_ops import (
     OTHER,
     PREPROCESSING,
     InputOps,
-    has_input_ops,
     input_ops,
     merge_input_ops,
     without_instances,
@@ -45,7 +43,6 @@ from stepscope.tables.steps.attribution import steps, sum_parts
 from stepscope.tables.steps.session import (
     SessionSteps,
     aligned_steps,
-    has_aligned_steps,
     session_steps,
 )
 from stepscope.tables.workers.steps import WorkerSteps, worker_steps
@@ -624,15 +621,6 @@ TOOL = Tool(
     result=InputPipelineAnalyzer,
     times_of=("step", "recording"),
     steps_of="slowest",
-    needs=(
-        Need(
-            met=lambda profile: (
-                has_aligned_steps(profile) or any(map(has_input_ops, profile.hosts))
-            ),
-            missing="Neither a step nor any input activity was recorded.",
-            record=how_to_record.STEPS,
-        ),
-    ),
     page=(
         Headline(
             "{headline}",

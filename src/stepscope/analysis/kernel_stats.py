@@ -8,10 +8,9 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from stepscope import how_to_record
 from stepscope.quantities import share_words, time_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms, us
 from stepscope.tables.core.profile import Profile, derived
 from stepscope.tables.device.kernel_classes import kernel_class
@@ -21,9 +20,7 @@ from stepscope.tables.device.kernels import (
     DeviceKernel,
     Kernel,
     Times,
-    has_kernels,
     host_kernels,
-    runs_kernels,
     spread_of,
 )
 from stepscope.tables.steps.time_base import mean_steps, summed_hosts
@@ -474,16 +471,4 @@ TOOL = Tool(
     result=KernelStats,
     times_of=("recording", "step"),
     opens=lambda _: {"group_by": "name"},
-    needs=(
-        Need(
-            met=lambda profile: any(map(runs_kernels, profile.hosts)),
-            missing="A TPU runs no kernels, but the ops of its programs.",
-            record="See HLO Ops, Op Profile and Roofline: stepscope show hlo_stats LOGDIR.",
-        ),
-        Need(
-            met=lambda profile: any(map(has_kernels, profile.hosts)),
-            missing="No kernel of a GPU was recorded.",
-            record=how_to_record.DEVICE,
-        ),
-    ),
 )

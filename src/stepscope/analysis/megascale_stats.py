@@ -8,18 +8,14 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope import how_to_record
 from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.collectives.dcn_messages import dcn_paths
 from stepscope.tables.collectives.dcn_ops import (
     DcnRole,
-    has_dcn_collectives,
-    has_host_transfers,
-    has_their_programs,
 )
 from stepscope.tables.collectives.dcn_runs import DcnRuns, RunsInSteps, dcn_runs, runs_in_steps
 from stepscope.tables.core.profile import Profile
@@ -466,22 +462,4 @@ TOOL = Tool(
     options=Options,
     result=MegascaleStats,
     times_of=("recording",),
-    needs=(
-        Need(
-            met=has_host_transfers,
-            missing="No TPU in this profile sends to another slice (no host send or host recv op).",
-            record=how_to_record.SLICES,
-        ),
-        Need(
-            met=has_their_programs,
-            missing="TPUs exchange data through their hosts, but the compiled programs (HLO) that "
-            "name the collective of an op are missing.",
-            record=how_to_record.SLICES,
-        ),
-        Need(
-            met=has_dcn_collectives,
-            missing="TPUs exchange data with their own hosts only, not with another slice.",
-            record=how_to_record.SLICES,
-        ),
-    ),
 )

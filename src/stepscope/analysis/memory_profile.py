@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.records import dataclass, replace
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.planes import DEVICE_KINDS, plane_kind
 from stepscope.tables.core.profile import Host, Profile
@@ -21,13 +20,14 @@ from stepscope.tables.memory.allocations import (
     Allocations,
     allocations,
     event_columns,
-    has_allocations,
     peak_event,
 )
 from stepscope.tables.memory.breakdown import BEFORE, Holding, holding_columns, holdings
 from stepscope.tables.memory.places import HolderKind, holder_labels, recorded_kinds
-from stepscope.tables.memory.programs import ProgramMemory, has_program_memory, program_memories
-from stepscope.tables.memory.samples import MemorySamples, has_memory_samples, memory_samples
+
+if TYPE_CHECKING:
+    from stepscope.tables.memory.programs import ProgramMemory
+    from stepscope.tables.memory.samples import MemorySamples
 
 ALLOCATOR = "allocator events"
 COMPILED = "HLO buffer assignment"
@@ -358,6 +358,9 @@ def _sources(
             _AllocatorMemory(host, events, memory, prefix + name)
             for memory, name in enumerate(events.memories)
         ]
+    from stepscope.tables.memory.programs import program_memories
+    from stepscope.tables.memory.samples import memory_samples
+
     compiled = program_memories(host)
     if compiled:
         return [_CompiledMemory(host, program, prefix) for program in compiled]
@@ -562,13 +565,6 @@ def batch_room(peak_bytes: int, least_bytes: int, capacity_bytes: int | None) ->
     return BatchRoom(usable / peak_bytes, most)
 
 
-def _has_memory(profile: Profile) -> bool:
-    return any(
-        has_allocations(host) or has_program_memory(host) or has_memory_samples(host)
-        for host in profile.hosts
-    )
-
-
 TOOL = Tool(
     id="memory_profile",
     short="memory",
@@ -577,12 +573,4 @@ TOOL = Tool(
     run=memory_profile,
     options=Options,
     result=MemoryProfile,
-    needs=(
-        Need(
-            met=_has_memory,
-            missing="No allocator reported its events, no program came with its buffer assignment, "
-            "and no memory counter was sampled.",
-            record=how_to_record.MEMORY,
-        ),
-    ),
 )

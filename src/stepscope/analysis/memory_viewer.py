@@ -6,11 +6,10 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.errors import UsageError
 from stepscope.panels import BarChart, Figure, Headline, LineChart, Picker, TableView
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo.buffers import Allocation, BufferPlan
@@ -21,7 +20,6 @@ from stepscope.tables.hlo.programs import (
     PlannedProgram,
     Program,
     find_program,
-    has_planned_programs,
     planned_programs,
 )
 from stepscope.tables.hlo.source import source_line
@@ -356,13 +354,6 @@ TOOL = Tool(
     run=memory_viewer,
     options=Options,
     result=MemoryViewer,
-    needs=(
-        Need(
-            met=has_planned_programs,
-            missing="The recording holds no HLO program with a memory plan.",
-            record=how_to_record.COMPILED,
-        ),
-    ),
     page=(
         Headline(
             "{peak_bytes?}{program} has {peak_bytes} in use at its peak"

@@ -8,23 +8,21 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, ms, us
 from stepscope.schema.numbers import as_integer
 from stepscope.tables.core.devices import Device, devices
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.device.events import device_events, has_device_events
+from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
 from stepscope.tables.ops.gpu_models import model_peaks
 from stepscope.tables.ops.torch_ops import ShapedOps, shaped_ops
 from stepscope.tables.steps.attribution import found_steps
 from stepscope.tables.torch.costs import OpCost
-from stepscope.tables.torch.op_calls import has_shaped_calls
 from stepscope.tables.torch.signature import Signature
 
 AT_MOST: Final = "at most: sizes are on the device, or were not recorded"
@@ -413,13 +411,4 @@ TOOL = Tool(
     run=model_flops,
     options=Options,
     result=ModelFlops,
-    needs=(
-        Need(
-            met=lambda profile: any(
-                has_device_events(host) and has_shaped_calls(host) for host in profile.hosts
-            ),
-            missing="No op of PyTorch's was recorded with the shapes of its inputs on a device.",
-            record=how_to_record.SHAPES,
-        ),
-    ),
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import nan
 from typing import Annotated, Any, Final
 
-from stepscope import how_to_record
 from stepscope.records import dataclass
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.device.events import has_device_events
@@ -146,11 +145,4 @@ TOOL = Tool(
     options=Options,
     result=ModuleTree,
     times_of=("recording",),
-    needs=(
-        Need(
-            met=lambda profile: any(facts.has_modules(host) for host in profile.hosts),
-            missing="No call of an nn.Module was recorded; PyTorch writes them with stacks only.",
-            record=how_to_record.MODULES,
-        ),
-    ),
 )

@@ -9,10 +9,9 @@ from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.hlo.category import NO_WORK, category
@@ -21,7 +20,6 @@ from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.text import expression
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
 from stepscope.tables.ops.hlo_ops import UNATTRIBUTED, HloOp
-from stepscope.tables.ops.hlo_presence import has_device_ops
 from stepscope.tables.ops.hlo_totals import COST_FIELDS
 from stepscope.tables.ops.op_tree import OUTSIDE, Node, op_tree
 from stepscope.tables.ops.roofline import Bound, OpRates, rates
@@ -341,11 +339,4 @@ TOOL = Tool(
     options=Options,
     result=OpProfile,
     times_of=("recording", "step"),
-    needs=(
-        Need(
-            met=has_device_ops,
-            missing="No op was recorded, on a device or on the host.",
-            record=how_to_record.OPS,
-        ),
-    ),
 )

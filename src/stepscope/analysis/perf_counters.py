@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope import how_to_record
 from stepscope.columns.space import DATA_OCCURRENCES, I64, Bool
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.exact_numbers import Readings, as_column, joined
@@ -21,7 +20,6 @@ from stepscope.tables.device.perf_counters import (
     SampleTexts,
     chip_of,
     counter_samples,
-    has_counter_samples,
     left_out,
 )
 
@@ -386,11 +384,4 @@ TOOL = Tool(
     run=perf_counters,
     options=Options,
     result=PerfCounters,
-    needs=(
-        Need(
-            met=lambda profile: any(map(has_counter_samples, profile.hosts)),
-            missing="No hardware counter of a device was recorded.",
-            record=how_to_record.HARDWARE_COUNTERS,
-        ),
-    ),
 )

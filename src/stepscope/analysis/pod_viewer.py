@@ -9,20 +9,19 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope import how_to_record
 from stepscope.columns import distinct
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.panels import Figure, Headline, OwnChart, TableView
 from stepscope.quantities import time_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.tables.collectives.operations import CollectiveEvents, collectives
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.steps.attribution import sum_parts
-from stepscope.tables.steps.session import aligned_steps, has_aligned_steps
+from stepscope.tables.steps.session import aligned_steps
 from stepscope.tables.workers.arrivals import (
     Arrivals,
     arrivals_of,
@@ -519,13 +518,6 @@ TOOL = Tool(
     result=PodViewer,
     times_of=("step",),
     steps_of="slowest",
-    needs=(
-        Need(
-            met=has_aligned_steps,
-            missing="No step was marked and none could be inferred, on any host.",
-            record=how_to_record.STEPS,
-        ),
-    ),
     page=(
         Headline(
             "The other workers wait for worker {straggler.worker}"

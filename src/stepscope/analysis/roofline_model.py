@@ -7,17 +7,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import UsageError
 from stepscope.panels import Figure, Headline, OwnChart, TableView
 from stepscope.records import dataclass, replace
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.ops.device_peaks import Peaks, active_peaks
 from stepscope.tables.ops.hlo_ops import HloOp, HloOpEvents, hlo_op_events
-from stepscope.tables.ops.hlo_presence import has_compiled_ops, has_known_flops
 from stepscope.tables.ops.hlo_totals import COST_FIELDS, HloTotals
 from stepscope.tables.ops.roofline import (
     F64,
@@ -490,18 +488,6 @@ TOOL = Tool(
     options=Options,
     result=RooflineModel,
     times_of=("recording", "step"),
-    needs=(
-        Need(
-            met=lambda profile: has_compiled_ops(profile) or has_known_flops(profile),
-            missing="No run of an op compiled by XLA was recorded; of others no FLOPs are known.",
-            record=how_to_record.FLOPS,
-        ),
-        Need(
-            met=has_known_flops,
-            missing="No op has known FLOPs: neither the HLO of programs nor shapes were recorded.",
-            record=how_to_record.FLOPS,
-        ),
-    ),
     page=(
         Headline("{headline}"),
         Figure(

@@ -7,17 +7,15 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.columns.space import Bool
 from stepscope.records import dataclass
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Result, Row, Table, ms
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.device.events import has_device_events
 from stepscope.tables.torch.serving_steps import (
     Batch,
     EngineSteps,
-    has_serving_steps,
     serving_steps,
 )
 
@@ -215,11 +213,4 @@ TOOL = Tool(
     run=steps_of_engines,
     options=Options,
     result=ServingSteps,
-    needs=(
-        Need(
-            met=lambda profile: any(has_serving_steps(host) for host in profile.hosts),
-            missing="No step of vLLM or SGLang was recorded.",
-            record=how_to_record.ENGINE,
-        ),
-    ),
 )

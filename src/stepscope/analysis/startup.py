@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from math import nan
 from typing import Annotated, Any, Final
 
-from stepscope import how_to_record
 from stepscope.formats.python_frames import short_path
 from stepscope.quantities import share_words, time_words
 from stepscope.records import dataclass, replace
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of, ms
 from stepscope.tables.core.profile import Host, Profile
-from stepscope.tables.recording.start import GAP, Start, StartPart, has_start, start
+from stepscope.tables.recording.start import GAP, Start, StartPart, start
 from stepscope.tables.steps.markers import has_steps
 
 _WORDS: Final = {
@@ -300,11 +299,4 @@ TOOL = Tool(
     run=startup,
     options=Options,
     result=Startup,
-    needs=(
-        Need(
-            lambda profile: any(map(has_start, profile.hosts)),
-            "The program's start was not recorded.",
-            how_to_record.START,
-        ),
-    ),
 )

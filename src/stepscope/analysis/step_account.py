@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from math import nan
-from typing import Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.panels import Figure, Headline, Paragraph, TableView
 from stepscope.quantities import share_words, time_words, written_out
 from stepscope.records import dataclass, replace
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Result, Row, Table, columns_of, ms
 from stepscope.schema import names
 from stepscope.tables.account.account import Account, account
@@ -44,13 +43,14 @@ from stepscope.tables.parts.sites import leading, located, place_of, within_of
 from stepscope.tables.recording.environment import environment, host_cores
 from stepscope.tables.recording.recorder_costs import call_cost, costs_of_recording, input_cost_ps
 from stepscope.tables.steps.attribution import HostSteps
-from stepscope.tables.steps.markers import has_account
 from stepscope.tables.steps.session import taking_part
-from stepscope.tables.traits.inside import LineWork
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from
 from stepscope.tables.traits.op_families import PRODUCTS, family_of
 from stepscope.verdicts.other_threads import LockHolderRow, RivalRow, thread_tables
 from stepscope.verdicts.sentences import MANY, part_words
+
+if TYPE_CHECKING:
+    from stepscope.tables.traits.inside import LineWork
 
 # Kinds of owners by what a call does with the time.
 _HANDS_OVER = ("framework", "annotated")
@@ -644,13 +644,6 @@ TOOL = Tool(
     result=StepAccount,
     times_of=("step", "recording"),
     steps_of="longest",
-    needs=(
-        Need(
-            met=lambda profile: any(map(has_account, profile.hosts)),
-            missing="No event that lasts was recorded on a thread or a device.",
-            record=how_to_record.OPS,
-        ),
-    ),
     page=(
         Headline("{headline}"),
         Figure(

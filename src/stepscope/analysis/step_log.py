@@ -8,17 +8,16 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.columns import median
 from stepscope.columns.space import F64, I64
 from stepscope.quantities import share_words, time_words
 from stepscope.records import dataclass
-from stepscope.registry import Need, Tool
+from stepscope.registry import Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table
 from stepscope.schema import names
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.steps.change_points import StepTimeChange, changes
-from stepscope.tables.steps.logged import LoggedSteps, has_logged_steps, logged_steps
+from stepscope.tables.steps.logged import LoggedSteps, logged_steps
 
 _WINDOWS: Final = 200
 _US_PER_MS: Final = 1e3
@@ -327,11 +326,4 @@ TOOL = Tool(
     run=step_log,
     options=Options,
     result=StepLog,
-    needs=(
-        Need(
-            lambda profile: any(map(has_logged_steps, profile.hosts)),
-            "This is no step log.",
-            how_to_record.STEP_LOG,
-        ),
-    ),
 )

@@ -7,18 +7,17 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.panels import BarChart, Figure, Headline, OwnChart, TableView, Terms
 from stepscope.quantities import share_words, time_words
 from stepscope.records import dataclass, replace
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.core.thresholds import SHORT_OP_PS
 from stepscope.tables.tf_data.calls import Pipeline, pipelines
-from stepscope.tables.tf_data.events import has_iterator_calls, iterator_calls, leaf
+from stepscope.tables.tf_data.events import iterator_calls, leaf
 from stepscope.verdicts.tf_data import (
     PipelineWait,
     holds_up,
@@ -499,13 +498,6 @@ TOOL = Tool(
     options=Options,
     result=TfDataBottleneckAnalysis,
     times_of=("recording",),
-    needs=(
-        Need(
-            met=lambda profile: any(map(has_iterator_calls, profile.hosts)),
-            missing="No tf.data activity was recorded: no event is named Iterator:: and a stage.",
-            record=how_to_record.TF_DATA,
-        ),
-    ),
     page=(
         Headline(
             "{summary.0}",

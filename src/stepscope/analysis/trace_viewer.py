@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.columns.space import I64
 from stepscope.errors import UsageError
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table, ms, us
 from stepscope.tables.core.profile import Profile
 from stepscope.timeline import CATEGORIES, Timeline, Track, timeline
@@ -404,11 +403,4 @@ TOOL = Tool(
     run=trace_viewer,
     options=Options,
     result=TraceViewer,
-    needs=(
-        Need(
-            met=lambda profile: any(len(host.space.events) for host in profile.hosts),
-            missing="The recording holds no events.",
-            record=how_to_record.OPS,
-        ),
-    ),
 )

@@ -6,19 +6,16 @@ from collections.abc import Iterable, Sequence
 from math import isnan, nan
 from typing import Annotated, Any, Final
 
-from stepscope import how_to_record
 from stepscope.panels import BarChart, Figure, Headline, TableView
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Diagnostic, Result, Row, Table, columns_of
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.perf_counters import chip_of
 from stepscope.tables.tpu.samples import (
     Reached,
     Sample,
-    has_tpu_counters,
-    has_tpu_samples,
     tpu_samples,
     unknown_chips,
 )
@@ -393,18 +390,6 @@ TOOL = Tool(
     options=Options,
     result=UtilizationViewer,
     times_of=("recording",),
-    needs=(
-        Need(
-            met=lambda profile: any(map(has_tpu_counters, profile.hosts)),
-            missing="No hardware counter of a TPU was recorded.",
-            record=how_to_record.TPU_COUNTERS,
-        ),
-        Need(
-            met=lambda profile: any(map(has_tpu_samples, profile.hosts)),
-            missing="No recorded TPU counter belongs to a unit of TPU v6e or v7x, the known chips.",
-            record=how_to_record.TPU_COUNTERS,
-        ),
-    ),
     page=(
         Headline("{headline}"),
         Figure("{units.unit}", "{units.utilization_frac}", "of its peak"),

@@ -8,16 +8,14 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 import numpy as np
 
-from stepscope import how_to_record
 from stepscope.errors import UsageError
 from stepscope.quantities import share_words, time_words
 from stepscope.records import dataclass
-from stepscope.registry import Help, Need, Tool
+from stepscope.registry import Help, Tool
 from stepscope.result import Column, Result, Row, Table, us
 from stepscope.tables.core.profile import Profile
 from stepscope.tables.device.events import has_device_events
 from stepscope.tables.device.short_names import called
-from stepscope.tables.host.ops import has_host_ops
 from stepscope.tables.sums.work import UNNAMED, WorkGroup, WorkSide, WorkTotals, work_totals
 
 _NOT_RECORDED: Final[dict[WorkGroup, str]] = {
@@ -222,13 +220,4 @@ TOOL = Tool(
     times_of=("recording", "step"),
     # Host and device in one order compare what runs at once; the device's is what a step waits for.
     opens=lambda profile: {"where": "device"} if any(map(has_device_events, profile.hosts)) else {},
-    needs=(
-        Need(
-            met=lambda profile: any(
-                has_device_events(host) or has_host_ops(host) for host in profile.hosts
-            ),
-            missing="No run of an op was recorded in itself, on the host or on a device.",
-            record=how_to_record.OPS,
-        ),
-    ),
 )

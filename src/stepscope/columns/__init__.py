@@ -12,17 +12,19 @@ from stepscope.columns.by_key import (
     coded,
     coded_rows,
     count_of,
+    distinct,
     distinct_codes,
     distinct_keys,
     look_up,
+    median,
     one_of,
+    quantile,
     rows_by_key,
     rows_of,
     sum_by_key,
     sum_labels,
 )
 from stepscope.columns.nesting import Nesting, innermost, nest, sweep, sweep_pieces, union_spans
-from stepscope.columns.ordered import distinct, median, quantile
 from stepscope.columns.pivot import (
     StatColumn,
     StrColumn,

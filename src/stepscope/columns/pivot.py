@@ -13,8 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from stepscope.columns.by_key import distinct_codes
-from stepscope.columns.ordered import distinct
+from stepscope.columns.by_key import distinct, distinct_codes
 from stepscope.columns.space import (
     I32,
     I64,

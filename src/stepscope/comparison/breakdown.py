@@ -15,8 +15,7 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.comparison.workers import workers
 from stepscope.records import dataclass
-from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.event_names import name_codes
+from stepscope.tables.core.distinct_rows import distinct_rows, name_codes
 from stepscope.tables.core.op_name import OpCategory
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_events

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stepscope.columns.space import I64, Bool
 from stepscope.errors import NothingToShow
+from stepscope.pod import NO_SHARED_COLLECTIVE
 from stepscope.pod.causes import Causes
 from stepscope.pod.clocks import Clocks, clocks_of
 from stepscope.pod.delay import delays_of
@@ -20,7 +21,6 @@ from stepscope.pod.map import map_of
 from stepscope.pod.meetings import Meetings, Units, join, units_of
 from stepscope.pod.places import MeshAxis, axes_of, families_of, stages_of
 from stepscope.pod.report import (
-    NO_SHARED_COLLECTIVE,
     AxisRow,
     CostRow,
     DeviceRow,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from stepscope.columns import distinct
 from stepscope.errors import NothingToShow
-from stepscope.pod.report import NO_SHARED_COLLECTIVE, Pod
+from stepscope.pod import NO_SHARED_COLLECTIVE
 from stepscope.tables.collectives.dcn_ops import has_dcn_collectives
 from stepscope.tables.core.devices import devices
 from stepscope.tables.core.op_name import is_host_collective
@@ -12,6 +14,9 @@ from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
+
+if TYPE_CHECKING:
+    from stepscope.pod.report import Pod
 
 
 def pod_of_hosts(profile: Profile) -> Pod:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar
 
 from stepscope.records import dataclass
 from stepscope.result import Column, Result, Row, Table
-
-#: Why there is no pod, when no device could have waited for another.
-NO_SHARED_COLLECTIVE: Final = "No two devices of these recordings share a collective in a step."
 
 
 class SuspectRow(Row):

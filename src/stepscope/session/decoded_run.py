@@ -25,7 +25,6 @@ from stepscope.records import dataclass, field, replace
 from stepscope.result import Diagnostic
 from stepscope.store import Contents, Found, Miss, Run, Source, column_cache
 from stepscope.store.column_cache import CachedRecording, Snapshot
-from stepscope.store.companions import OPENED
 from stepscope.tables.core.profile import Host
 from stepscope.tables.recording.damage import damage_of
 from stepscope.urls import is_url
@@ -222,6 +221,8 @@ class DecodedRun:
                 found.append(Diagnostic("damaged-file", "error", text, name))
             found += file.together
             if file.source.apart and self.redaction is None:  # it names files
+                from stepscope.store.companions import OPENED
+
                 found.append(Diagnostic(OPENED, "info", file.source.apart, name))
             if file.host is not None:
                 found += damage_of(file.host)

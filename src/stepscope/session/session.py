@@ -13,8 +13,9 @@ from stepscope import store
 from stepscope.advice import advise
 from stepscope.analysis import TOOLS
 from stepscope.errors import NothingToShow, UsageError
+from stepscope.needs import Unavailable, lacking
 from stepscope.quantities import count_words
-from stepscope.registry import Rule, Tool, Unavailable
+from stepscope.registry import Rule, Tool
 from stepscope.result import Advice, Diagnostic, Finding, Result
 from stepscope.session._tools import ToolMethods
 from stepscope.session.decoded_run import DecodedRun, FileReport, StageProgress
@@ -249,20 +250,20 @@ class Session(ToolMethods):
 
     def available(self, tool: str) -> Unavailable | None:
         """None if this tool has something to show here, else what is missing."""
-        return self._lacking(TOOLS.find(tool))
+        return self._lacking(TOOLS.id_of(tool))
 
-    def _lacking(self, tool: Tool) -> Unavailable | None:
+    def _lacking(self, tool: str) -> Unavailable | None:
         """What is missing for a tool, looked for once: some needs read many events' names."""
         found: tuple[Unavailable | None] = self._once(
-            ("available", tool.id), lambda: (tool.available(self.profile),)
+            ("available", tool), lambda: (lacking(tool, self.profile),)
         )
         return found[0]
 
     def opens(self, tool: str) -> dict[str, str]:
         """The options that the page of a tool opens with, where nobody chose."""
-        found = TOOLS.find(tool)
-        if self._lacking(found) is not None:
+        if self.available(tool) is not None:
             return {}
+        found = TOOLS.find(tool)
         return self._once(("opens", found.id), lambda: dict(found.opens(self.profile)))
 
     def run(self, tool: str, **options: Any) -> Result:
@@ -333,9 +334,11 @@ class Session(ToolMethods):
             from stepscope.pod.decoded import pod_of_profile
 
             return pod_of_profile(self.profile)
+        unavailable = self.available(name)
+        if unavailable is not None:
+            return unavailable.missing
         tool = TOOLS.find(name)
-        lacking = self._lacking(tool)
-        return self._run_plain(tool, tool.options()) if lacking is None else lacking.missing
+        return self._run_plain(tool, tool.options())
 
     def pod(
         self,
@@ -497,7 +500,7 @@ class Session(ToolMethods):
         """A tool's result without what only the session can add, memoised by its options."""
 
         def run() -> Result:
-            missing = self._lacking(tool)
+            missing = self._lacking(tool.id)
             if missing is not None:
                 raise NothingToShow(
                     f"{tool.title} has nothing to show for this profile.",

@@ -25,10 +25,10 @@ from stepscope.tables.collectives.dcn_runs import dcn_runs
 from stepscope.tables.collectives.halves import whole_collectives
 from stepscope.tables.collectives.identity import Communicator, identities, kind_of
 from stepscope.tables.core.devices import devices
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.op_name import is_host_collective
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.profile import Host, Profile
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.device.events import device_events, rows_of_device
 from stepscope.tables.host.events import Work, host_thread_rows, timed_events
 from stepscope.tables.steps.attribution import PARTS

@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypedDict, cast, get_args, get_origin
 
 from stepscope.field_names import adds_up, is_cumulative, is_share, label_of
+from stepscope.needs import Unavailable
 from stepscope.panels import Panel, Shown, ShownRows
-from stepscope.registry import Option, Tool, Unavailable
+from stepscope.registry import Option, Tool
 from stepscope.result import Checked, Finding, Result, columns_of, tables_of
 from stepscope.session import FileReport
 from stepscope.store import Run

@@ -19,7 +19,7 @@ from werkzeug.wrappers import Request, Response
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-    from stepscope.session import Workspace
+    from stepscope.session.workspace import Workspace
     from stepscope.store import Found
     from stepscope.surfaces.http import Application
 
@@ -111,7 +111,7 @@ class Plugin(TBPlugin):  # type: ignore[misc]  # Any: TensorBoard is optional
         Thread(target=self._look, name="stepscope-look", daemon=True).start()
 
     def _look(self) -> None:
-        from stepscope.session import Workspace
+        from stepscope.session.workspace import Workspace
 
         try:
             if self._workspace is None:

@@ -15,10 +15,10 @@ from stepscope.columns import StatColumn, nest, stats_by_name, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass
 from stepscope.schema import names
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of
 from stepscope.tables.core.presence import any_event, entries_called
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import Work
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from stepscope.result import Column, R, Row, Table, columns_of
 from stepscope.tables.account.account import Account
-from stepscope.tables.account.threads import (
-    LockHolder,
-    Rival,
-    lock_holders,
-    rivals,
-)
 from stepscope.tables.core.profile import Host
+
+if TYPE_CHECKING:
+    from stepscope.tables.account.threads import LockHolder, Rival
 
 
 class _PlaceRow(Row):
@@ -59,6 +56,10 @@ class LockHolderRow(_PlaceRow):
 
 def thread_tables(host: Host, found: Account) -> tuple[Table[RivalRow], Table[LockHolderRow]]:
     """Return who runs Python beside the loop, and who holds locks while it waits."""
+    if found.frames is None:
+        return _rows(RivalRow, []), _rows(LockHolderRow, [])
+    from stepscope.tables.account.threads import lock_holders, rivals
+
     return _rows(RivalRow, rivals(host, found)), _rows(LockHolderRow, lock_holders(host, found))
 
 

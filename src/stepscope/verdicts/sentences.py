@@ -16,6 +16,22 @@ _KEYS: Final = {"TensorFlow": "tensorflow", "JAX": "jax", "PyTorch": "pytorch"}
 _CHOICE: Final = re.compile(r"\[((?:tensorflow|jax|pytorch): [^]]{0,400})\]")
 
 
+#: What idle devices wait for, by cause.
+IDLE_LABELS: dict[str, str] = {
+    "input": "Waiting for input",
+    "copy": "Host side of copies",
+    "kernel_launch": "Kernel launch",
+    "allocation": "Allocating device memory",
+    "compilation": "Compilation",
+    "host_compute": "Host compute",
+    "other_device": "Another device works",
+    "wait": "Waiting on the host",
+    "queued": "Launched, not started",
+    "python": "Python",
+    "other": "Nothing recorded",
+}
+
+
 def key_of(framework: str) -> str:
     """The key of a framework by what the environment calls it; "" where it has none."""
     return _KEYS.get(framework, "")

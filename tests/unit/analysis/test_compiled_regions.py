@@ -10,8 +10,7 @@ import pytest
 
 import stepscope
 from stepscope.analysis import TOOLS
-from stepscope.analysis.compiled_regions import CompiledRegions, compiled_regions
-from stepscope.tables.torch.graph_ops import NOT_SEEN
+from stepscope.analysis.compiled_regions import NOT_SEEN, CompiledRegions, compiled_regions
 from tests.unit.formats.kineto.layout import PID, profile, text, x
 
 

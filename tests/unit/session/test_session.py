@@ -14,7 +14,7 @@ from stepscope.analysis import TOOLS
 from stepscope.columns import Space
 from stepscope.errors import NothingToShow, StoreError, UsageError
 from stepscope.formats.xspace import decode
-from stepscope.registry import Tool, Unavailable
+from stepscope.needs import Unavailable, lacking
 from stepscope.session import decoded_run
 from stepscope.tables.core.profile import Profile
 from tests.profiles import (
@@ -311,13 +311,12 @@ def test_what_a_tool_needs_is_looked_for_once(
     path = tmp_path / "a.xplane.pb"
     path.write_bytes(worked_example(gpu=True))
     asked: list[str] = []
-    original = Tool.available
 
-    def counted(tool: Tool, profile: Profile) -> Unavailable | None:
-        asked.append(tool.id)
-        return original(tool, profile)
+    def counted(tool: str, profile: Profile) -> Unavailable | None:
+        asked.append(tool)
+        return lacking(tool, profile)
 
-    monkeypatch.setattr(Tool, "available", counted)
+    monkeypatch.setattr("stepscope.session.session.lacking", counted)
     with stepscope.open(path) as session:
         first = [session.available(tool.id) for tool in TOOLS]
         assert [session.available(tool.id) for tool in TOOLS] == first

@@ -9,7 +9,8 @@ from threading import Event
 import pytest
 
 from stepscope.errors import DecodeError, UsageError
-from stepscope.session import Workspace, workspace
+from stepscope.session import workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import find
 from tests.profiles import worked_example
 

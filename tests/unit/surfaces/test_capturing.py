@@ -13,7 +13,7 @@ from werkzeug.test import Client, TestResponse
 
 from stepscope.capture.rpc.server import api as profiler_server
 from stepscope.errors import UsageError
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import search
 from stepscope.surfaces.http import Application, Server, Settings
 from stepscope.surfaces.http.security import Guard

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
 from stepscope.surfaces.http.security import Guard

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 import pytest
 from werkzeug.test import Client
 
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import find
 from stepscope.surfaces.cli.main import run as command
 from stepscope.surfaces.http import Application, Server, Settings

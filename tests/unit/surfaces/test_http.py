@@ -15,7 +15,7 @@ from werkzeug.test import Client, TestResponse
 
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
 from stepscope.surfaces.http.security import Guard

@@ -20,7 +20,8 @@ import stepscope
 from stepscope.analysis import TOOLS
 from stepscope.errors import StoreError, UsageError
 from stepscope.result import Result
-from stepscope.session import Workspace, workspace
+from stepscope.session import workspace
+from stepscope.session.workspace import Workspace
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.http import Server, Settings
 from stepscope.surfaces.notebook import cells, frame

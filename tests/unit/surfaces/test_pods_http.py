@@ -12,7 +12,8 @@ import pytest
 from werkzeug.test import Client
 
 from stepscope import store
-from stepscope.session import Workspace, together
+from stepscope.session import together
+from stepscope.session.workspace import Workspace
 from stepscope.surfaces.http import Application, Settings, pods
 from stepscope.surfaces.http.security import Guard
 from tests.unit.session.test_pod_session import job

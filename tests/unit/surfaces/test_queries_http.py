@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from werkzeug.test import Client
 
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.sql.database import QueryLimits
 from stepscope.sql.tables import TABLES
 from stepscope.store import find

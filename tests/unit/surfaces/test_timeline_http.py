@@ -11,7 +11,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from stepscope.formats.xspace import decode
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import find
 from stepscope.surfaces.http import Application, Settings
 from stepscope.surfaces.http.security import Guard

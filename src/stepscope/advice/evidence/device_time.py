@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 from stepscope.advice.render import silent, unknown
 from stepscope.advice.results import Results
-from stepscope.analysis.device_idle import LABELS
 from stepscope.records import dataclass
 from stepscope.registry import Silence, Unknown
 from stepscope.result import Ref
 from stepscope.tables.core.thresholds import HALF_FRAC, LITTLE_FRAC, NAME_CHARS, SLOWED
 from stepscope.tables.device.kernel_names import computes_in_64_bits, multiplies_no_matrices
-from stepscope.tables.device.short_names import short_name
-from stepscope.verdicts.sentences import key_of
+from stepscope.verdicts.sentences import IDLE_LABELS, key_of
 
 if TYPE_CHECKING:
     from stepscope.analysis.device_idle import DeviceIdle
@@ -147,7 +145,7 @@ def kernels_per_step(kernels: KernelStats, overview: OverviewPage) -> float:
 
 def idle_ref(*causes: str) -> Ref:
     """The idle time of devices of these causes, where ``device_idle`` shows it."""
-    return Ref("device_idle", "causes.idle_ms", rows=tuple(LABELS[cause] for cause in causes))
+    return Ref("device_idle", "causes.idle_ms", rows=tuple(IDLE_LABELS[cause] for cause in causes))
 
 
 def launch_calls(idle: DeviceIdle) -> tuple[float, float]:
@@ -167,6 +165,8 @@ def launch_calls(idle: DeviceIdle) -> tuple[float, float]:
 
 def kernel_name(name: str) -> str:
     """A kernel's name as a sentence can hold it: as people call it, cut where that is long."""
+    from stepscope.tables.device.short_names import short_name
+
     short, length = short_name(name), NAME_CHARS
     return short if len(short) <= length else short[: length - 1] + "…"
 

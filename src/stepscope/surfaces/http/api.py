@@ -12,10 +12,12 @@ from werkzeug.wrappers import Request, Response
 from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import UsageError
-from stepscope.registry import RESERVED_OPTIONS, Unavailable
+from stepscope.needs import Unavailable
+from stepscope.registry import RESERVED_OPTIONS
 from stepscope.result import Result
-from stepscope.session import Session, Workspace, pick_run
+from stepscope.session import Session, pick_run
 from stepscope.session.together import TooManyTogether
+from stepscope.session.workspace import Workspace
 from stepscope.store.notes import NO_NOTE
 from stepscope.surfaces import export
 from stepscope.surfaces.envelope import (

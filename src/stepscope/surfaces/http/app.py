@@ -21,7 +21,7 @@ from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
 from stepscope.errors import StepscopeError
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.surfaces.http.answers import compressed, error_answer, json_answer
 from stepscope.surfaces.http.api import Api
 from stepscope.surfaces.http.security import Guard, cross_origin, cross_site, foreign_order

@@ -24,7 +24,7 @@ from stepscope.capture.rpc.client.outcome import Progress, RemoteCapture, Worker
 from stepscope.capture.rpc.client.preflight import check
 from stepscope.capture.rpc.client.request import CaptureRequest
 from stepscope.errors import CaptureError, StepscopeError, UsageError
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.surfaces.envelope import (
     CaptureCheckInfo,
     CaptureChecksInfo,

@@ -16,7 +16,8 @@ from werkzeug.wrappers import Request
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.registry import Option, parse_flag
 from stepscope.result import Diagnostic
-from stepscope.session import Session, Workspace
+from stepscope.session import Session
+from stepscope.session.workspace import Workspace
 from stepscope.store import Run
 from stepscope.surfaces.envelope import (
     ToolInfo,

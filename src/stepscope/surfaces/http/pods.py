@@ -18,7 +18,7 @@ from werkzeug.wrappers import Request, Response
 
 from stepscope.errors import UsageError
 from stepscope.panels import Figure, Headline, OwnChart, Panel, TableView
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import Run
 from stepscope.surfaces.envelope import ToolInfo, column_infos, columnar, field_labels, field_words
 from stepscope.surfaces.http.answers import compressed, json_answer

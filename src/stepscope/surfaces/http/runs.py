@@ -12,7 +12,7 @@ from werkzeug.wrappers import Request, Response
 
 from stepscope.analysis.overview_page import OverviewPage
 from stepscope.errors import StepscopeError, UsageError
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import Run
 from stepscope.store.notes import RunNote, read_notes, write_note
 from stepscope.surfaces.envelope import RunFactsInfo

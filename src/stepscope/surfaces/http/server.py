@@ -23,7 +23,7 @@ from waitress.wasyncore import close_all, loop
 
 from stepscope.errors import StepscopeError, UsageError
 from stepscope.quantities import count_words
-from stepscope.session import Workspace
+from stepscope.session.workspace import Workspace
 from stepscope.store import Found, find, search
 from stepscope.surfaces.format import clean
 from stepscope.surfaces.http.app import Application

@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 from stepscope import __version__
 from stepscope.analysis import TOOLS
 from stepscope.errors import StepscopeError
+from stepscope.needs import Unavailable
 from stepscope.records import dataclass
-from stepscope.registry import Tool, Unavailable
+from stepscope.registry import Tool
 from stepscope.session import Session
 from stepscope.surfaces.envelope import ProgressInfo, RunInfo, SessionInfo, columnar, tool_info
 

@@ -12,7 +12,6 @@ from stepscope.kernels.memory import give_back
 from stepscope.records import dataclass
 from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute, compute, only_exchanges, spent_in
-from stepscope.tables.account.correction import recorder_ps
 from stepscope.tables.account.native import (
     DISPATCH,
     OP,
@@ -32,14 +31,11 @@ from stepscope.tables.account.waits import (
     waited_for,
 )
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.interval_overlap import covered, span_at
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.thresholds import GROWN, LARGE, LONG_WAIT_PS, SEVERAL, VERY_LARGE
-from stepscope.tables.python.carriers import below_carriers
+from stepscope.tables.core.time_spans import covered, span_at
 from stepscope.tables.python.frames import COMPILER, FRAMEWORK, OWN, RECORDER, Frames, frames
-from stepscope.tables.python.functions import at_module_calls, standing_for
 from stepscope.tables.python.moments import Moments, innermost
-from stepscope.tables.python.other_threads import at_work
 from stepscope.tables.steps.attribution import HostSteps, steps, tracing_spans
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.torch.autograd import numbered_ops
@@ -302,8 +298,13 @@ def account(host: Host) -> Account | None:
     calls = frames(host, line, asked_ps, end_ps)
     runs_ops = said is not None and bool(np.isin(said.kind, _OF_OPS).any())
     if calls is not None and found.markers.source == WINDOW and not runs_ops:
+        from stepscope.tables.python.other_threads import at_work
+
         calls = at_work(host, calls, begin_ps, end_ps)
     if calls is not None:
+        from stepscope.tables.python.carriers import below_carriers
+        from stepscope.tables.python.functions import at_module_calls, standing_for
+
         calls = at_module_calls(below_carriers(calls, found, op_spans(said)))
     _make_room(host, VERY_LARGE)
     work = compute(host, line, begin_ps, end_ps, with_rows=calls is not None)
@@ -322,6 +323,8 @@ def account(host: Host) -> Account | None:
     _make_room(host)
     recorder = np.zeros(len(moments.start_ps), dtype=np.int64)
     if not work.has_device:
+        from stepscope.tables.account.correction import recorder_ps
+
         recorder = recorder_ps(host, found, line, moments.start_ps, moments.end_ps, moments.waits)
     summed = _summed(moments, under, found, line, named, calls, work, grows, recorder)
     _make_room(host, VERY_LARGE)

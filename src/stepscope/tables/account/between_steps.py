@@ -11,10 +11,10 @@ import numpy as np
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
 from stepscope.tables.account.owners import name_at, site_of
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.recording_gaps import crosses_gap
 from stepscope.tables.core.thresholds import LARGE_FRAC, PART_FRAC, SEVERAL
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.python.frames import OWN, frames
 from stepscope.tables.steps.attribution import found_steps
 

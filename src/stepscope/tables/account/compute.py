@@ -11,7 +11,6 @@ from stepscope.columns import distinct_keys, rows_of, sum_labels, sweep_pieces, 
 from stepscope.columns.nesting import CLASSES
 from stepscope.columns.space import I32, I64, U8, Bool
 from stepscope.records import dataclass, replace
-from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.op_name import OpCategory, OpName, is_host_collective
 from stepscope.tables.core.op_scopes import (
     layer_of,
@@ -23,6 +22,7 @@ from stepscope.tables.core.op_scopes import (
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import BLOCK, HALF_FRAC, LINE_CHARS
+from stepscope.tables.core.time_spans import span_at
 from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.device.kernel_classes import kernel_class
 from stepscope.tables.host.events import (

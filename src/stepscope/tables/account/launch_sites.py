@@ -16,11 +16,10 @@ from stepscope.columns.space import F64, I64
 from stepscope.records import dataclass
 from stepscope.tables.account.account import COMPUTED, Account
 from stepscope.tables.account.owners import Owner, site_of
-from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.time_spans import span_at
 from stepscope.tables.device.events import device_events
 from stepscope.tables.python.frames import Frames
-from stepscope.tables.python.functions import standing_for
 from stepscope.tables.torch.autograd import numbered_ops
 from stepscope.tables.torch.launches import Launched, launched
 from stepscope.tables.traits.instructions import compiled_from
@@ -100,6 +99,8 @@ def _sites(host: Host, found: Account, calls: Frames, things: list[int]) -> _Sit
     some = whole[thing] > 0
     share = np.where(some, time / np.where(some, whole[thing], 1), mean[:, None])
     spent = time.sum(axis=1).astype(np.int64)
+    from stepscope.tables.python.functions import standing_for
+
     under = standing_for(calls, found.found, own, spent, on_device=True)
     return _Sites(thing, own, under, share)
 

@@ -26,7 +26,6 @@ from stepscope.tables.core.op_scopes import layer_of
 from stepscope.tables.core.regions import region_name
 from stepscope.tables.core.thresholds import DEEPEST, SOME_FRAC
 from stepscope.tables.python.frames import LIBRARY, Frames, Name
-from stepscope.tables.python.functions import is_module_call, loop_functions
 from stepscope.tables.python.library_files import OF_MODELS
 from stepscope.tables.traits.op_families import family_of
 from stepscope.tables.traits.updates import is_update, update_of
@@ -205,6 +204,8 @@ def _owner(found: Account, row: int) -> Owner:
         others, common = thing.others, thing.layer
     elif code in (PYTHON, FRAMEWORK_CALL) and found.frames is not None:
         if item >= 0:
+            from stepscope.tables.python.functions import is_module_call
+
             called = found.frames.names[int(found.frames.name[item])]
             # What a library does with the framework's objects is that library's call.
             is_carried = bool(found.frames.is_carried[item])
@@ -325,6 +326,8 @@ def outer_calls(found: Account, listed: Iterable[Owner]) -> list[OuterCall]:
     calls = found.frames
     if calls is None:
         return []
+    from stepscope.tables.python.functions import loop_functions
+
     loops = loop_functions(calls, found.found)
     counted = [one for one in listed if len(one.rows) == 1 and not one.is_launched]
     place = found.place[[one.rows[0] for one in counted]]

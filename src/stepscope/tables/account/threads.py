@@ -13,7 +13,6 @@ from stepscope.columns.space import I64, Bool, Line
 from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_called
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import (
@@ -24,6 +23,7 @@ from stepscope.tables.core.thresholds import (
     SOME_FRAC,
     SWITCH_MS,
 )
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.python.frames import RECORDER, Frames
 from stepscope.tables.python.other_threads import (
     Stay,

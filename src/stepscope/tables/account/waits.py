@@ -15,7 +15,6 @@ from stepscope.tables.account import native as of_native
 from stepscope.tables.account.compute import Compute
 from stepscope.tables.account.native import COMPILE, INPUT, OP, Native, is_view
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.thresholds import (
     DOZENS,
     HALF_FRAC,
@@ -26,6 +25,7 @@ from stepscope.tables.core.thresholds import (
     TWO_THIRDS_FRAC,
     USUAL_TIMES,
 )
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.python.frames import Frames
 from stepscope.tables.steps.found import Markers
 

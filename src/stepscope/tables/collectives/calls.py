@@ -94,15 +94,14 @@ class GroupCalls:
         return f"rank {rank}" if rank >= 0 else self.workers[worker]
 
 
-def has_calls(host: Host) -> bool:
-    """Whether the host's file is a dump."""
-    return any(plane.name == names.FLIGHT_PLANE for plane in host.space.planes)
-
-
 @derived
 def calls(profile: Profile) -> GroupCalls:
     """The calls of all ranks."""
-    hosts = [host for host in profile.hosts if has_calls(host)]
+    hosts = [
+        host
+        for host in profile.hosts
+        if any(plane.name == names.FLIGHT_PLANE for plane in host.space.planes)
+    ]
     groups: dict[CallGroup, int] = {}
     called: dict[Called, int] = {}
     parts = [_host_calls(host, number, groups, called) for number, host in enumerate(hosts)]

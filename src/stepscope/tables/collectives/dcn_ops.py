@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -27,9 +27,11 @@ from stepscope.tables.core.planes import LineKind, PlaneKind, lines_of, planes
 from stepscope.tables.core.presence import any_event
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import metadata_ints, metadata_texts
-from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.wire.read import values
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.module import HloModule, Instruction
 
 
 class DcnRole(IntEnum):

@@ -19,9 +19,9 @@ from stepscope.columns.space import I64, Bool
 from stepscope.limits import json_value
 from stepscope.records import dataclass
 from stepscope.schema import names
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.device.events import device_events, rows_of_device
 from stepscope.tables.host.events import Work
 

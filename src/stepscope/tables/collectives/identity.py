@@ -11,7 +11,7 @@ the same in the same step are taken to be one communicator, and ``is_guess`` say
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from stepscope.tables.core.devices import devices
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats, metadata_ints
 from stepscope.tables.hlo.modules import hlo_modules
-from stepscope.tables.hlo.replica_groups import HloCollective, collectives_of
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.replica_groups import HloCollective
 
 #: What a collective does, by words in its name; the first that occurs counts.
 _KINDS: Final = (
@@ -171,6 +173,8 @@ class _Compiled:
 
     def _program_collectives(self, program: int) -> tuple[str, dict[str, HloCollective]]:
         if program not in self._known:
+            from stepscope.tables.hlo.replica_groups import collectives_of
+
             module = hlo_modules(self._host).get(program)
             self._known[program] = (
                 ("", {}) if module is None else (module.name, collectives_of(module))

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stepscope.columns import distinct, distinct_keys
-from stepscope.columns.space import I64
+from stepscope.columns.space import I32, I64
+from stepscope.tables.core.profile import Host, derived
 
 _ROOM = 1 << 62
 
@@ -60,3 +61,14 @@ def split(rows: I64, group: I64, groups: int) -> list[I64]:
     order = np.argsort(group, kind="stable")
     cuts = np.searchsorted(group[order], np.arange(groups + 1))
     return [rows[order[low:high]] for low, high in pairwise(cuts.tolist())]
+
+
+@derived
+def name_codes(host: Host) -> I32:
+    """Per row of ``Space.event_metadata``, a number that rows of the same name share."""
+    metadata = host.space.event_metadata
+    found = np.arange(len(metadata), dtype=np.int32)
+    for rows in metadata.rows_by_name.values():
+        if len(rows) > 1:
+            found[rows] = rows[0]
+    return found

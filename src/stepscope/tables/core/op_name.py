@@ -17,6 +17,8 @@ _TF_TYPE = re.compile(r"[A-Z_][a-zA-Z0-9_]*")
 _TF_OP = re.compile(rf"({_TF_NAME.pattern}):({_TF_TYPE.pattern})")
 _JAX_TYPE = re.compile(r"[a-z_][a-z0-9_]*(\[.*\])?", re.DOTALL)
 _SUFFIX = re.compile(r"_\d+$")
+# What XLA calls fusions that do nothing else but change a layout.
+_LAYOUTS = re.compile(r"(?:(?:transpose|copy|bitcast)_)+fusion")
 # Backends of torch.distributed that leave their mark on threads of the host: "gloo:all_reduce".
 _HOST_COLLECTIVE = re.compile(r"(gloo|mpi|ucc)[:/](\w+)")
 # What a colon follows that is no op of TensorFlow's.
@@ -87,3 +89,8 @@ def is_collective_call(name: str) -> bool:
 def parse_annotation(text: str) -> OpName:
     """The op in an old ``annotation`` stat: ``<name>:<type>#shape=…#::#edge_name=…#``."""
     return parse_op_name(text.partition("#")[0])
+
+
+def is_layout_fusion(name: str) -> bool:
+    """Whether an instruction, named without its number, only copies into another layout."""
+    return _LAYOUTS.fullmatch(name) is not None

@@ -21,7 +21,7 @@ from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
 from stepscope.tables.core.op_name import OpCategory, OpName, parse_annotation, parse_op_name
 from stepscope.tables.core.planes import DEVICE_KINDS, OP_LINE_PLANES, LineKind, PlaneKind, planes
-from stepscope.tables.core.presence import any_stretch
+from stepscope.tables.core.presence import any_event, any_stretch
 from stepscope.tables.core.processes import correlation_ids, launch_ids
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints, metadata_texts
@@ -211,6 +211,12 @@ def device_lines(host: Host) -> list[int]:
 def has_device_events(host: Host) -> bool:
     """Whether ``device_events`` has any."""
     return any_stretch(host, device_lines(host), lambda stretch: bool(stretch.timed.any()))
+
+
+def has_collectives(host: Host) -> bool:
+    """Whether a kernel or op of a collective ran on a device."""
+    wanted = device_entries(host, lambda work: work is Work.COLLECTIVE)
+    return bool(wanted.any()) and any_event(host, device_lines(host), entries=wanted)
 
 
 def device_rows(host: Host) -> I64:

@@ -13,8 +13,6 @@ from stepscope.schema import names
 from stepscope.tables.core.planes import OP_LINE_PLANES, planes
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import metadata_ints, metadata_texts
-from stepscope.tables.hlo.library_calls import shape_flops
-from stepscope.tables.hlo.shape import shapes_of_text
 from stepscope.wire.read import values
 
 F64 = NDArray[np.float64]
@@ -69,6 +67,9 @@ def larger(*values: float) -> float:
 
 def _flops_by_shapes(text: str, framework_op: str) -> float:
     """FLOPs of a custom call: its compiler does not see into it and notes a part, or nothing."""
+    from stepscope.tables.hlo.library_calls import shape_flops
+    from stepscope.tables.hlo.shape import shapes_of_text
+
     name = text.partition(" = ")[0]
     operands, result = shapes_of_text(text)
     return shape_flops(f"{name} {framework_op}", operands, result)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stepscope.errors import DecodeError
-from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.wire.read import values
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.module import HloModule, Instruction
 
 _FILE, _FUNCTION, _LOCATION, _FRAME = 1, 2, 3, 4
 _STACK_FRAME_ID = 15
@@ -39,6 +42,12 @@ def source_frames(module: HloModule, instruction: Instruction) -> list[SourceFra
         if 0 < location <= len(locations):
             found.append(locations[location - 1])
     return found
+
+
+def caller_in(frames: Sequence[SourceFrame]) -> str:
+    """``file:line function`` that calls the innermost function; "" unknown."""
+    around = next((one for one in frames[1:] if one.function != frames[0].function), None)
+    return "" if around is None else f"{around.file}:{around.line} {around.function}"
 
 
 def source_stack(module: HloModule, instruction: Instruction) -> str:

@@ -14,10 +14,10 @@ from stepscope.columns import distinct, nest, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass
 from stepscope.schema import names
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped, entries_starting
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import (
     Work,

@@ -18,10 +18,10 @@ from stepscope.columns import distinct, sweep, union_spans
 from stepscope.columns.space import I64, U8, Bool
 from stepscope.records import dataclass
 from stepscope.schema import names
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import Stretch, any_stretch, entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.core.waits import is_wait_for_device
 from stepscope.tables.device.driver_calls import allocating_names
 from stepscope.tables.device.events import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,14 +17,16 @@ from stepscope.columns import union_spans
 from stepscope.columns.space import I64, Bool, Line
 from stepscope.records import dataclass
 from stepscope.schema import names
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.processes import is_of_child, processes
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.host.events import is_data_loader, timed_rows
 from stepscope.tables.python.frames import Frames, Name, linked
-from stepscope.tables.python.other_threads import Spans, below, busiest, stays, works
 from stepscope.tables.steps.attribution import steps
+
+if TYPE_CHECKING:
+    from stepscope.tables.python.other_threads import Spans
 
 # The loops of PyTorch's workers, and of the pools that other loaders have.
 _LOOPS: Final = (
@@ -70,6 +72,10 @@ def worker_place(host: Host) -> WorkerPlace | None:
         return None
     during = found.start_ps[found.kept], found.end_ps[found.kept]
     workers = [(line.label, _calls(host, line)) for line in host.space.lines if _is_of(host, line)]
+    if not workers:
+        return None
+    from stepscope.tables.python.other_threads import busiest, stays
+
     seen = [
         (number, one)
         for number, (name, calls) in enumerate(workers)
@@ -116,6 +122,8 @@ def _calls(host: Host, line: Line) -> Frames:
 
 def _works(calls: Frames) -> Bool:
     """Calls in functions of the program that the worker's loop calls, and not its parent."""
+    from stepscope.tables.python.other_threads import below, works
+
     made = below(calls, calls.named(_is_loop))
     return (calls.own >= 0) & made[np.maximum(calls.own, 0)] & works(calls)
 

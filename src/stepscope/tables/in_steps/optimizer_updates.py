@@ -15,10 +15,10 @@ import numpy as np
 from stepscope.columns import distinct, median, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import is_of_backward
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.host.events import on_host_threads, timed_rows
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.in_steps.host_activity import HostTime, host_time, torch_dispatches

@@ -19,8 +19,8 @@ from stepscope.columns.space import I64, U8, Bool
 from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.schema.numbers import whole_number
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.core.waits import waits_for_device
 from stepscope.tables.in_steps.host_activity import HostTime, host_time
 from stepscope.tables.steps.recorder_work import is_recorder_frame

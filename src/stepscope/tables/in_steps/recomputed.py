@@ -16,10 +16,10 @@ from stepscope.columns import distinct, innermost, rows_of, sum_by_key, union_sp
 from stepscope.columns.space import I64
 from stepscope.quantities import share_words
 from stepscope.records import dataclass
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import is_of_backward
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.device.events import device_events
 from stepscope.tables.steps.attribution import steps
 from stepscope.tables.torch.launches import launched

@@ -14,9 +14,9 @@ import numpy as np
 from stepscope.columns import distinct, median, union_spans
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.core.waits import is_wait_for_device
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import timed_rows

@@ -6,15 +6,17 @@ one block for temporaries. That says how much memory running it takes without an
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from stepscope.errors import DecodeError
 from stepscope.records import dataclass
 from stepscope.tables.core.profile import Host, derived
-from stepscope.tables.hlo.module import HloModule
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.memory.breakdown import Holding
 from stepscope.wire.read import values
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.module import HloModule
 
 PARAMETER: Final = "parameter"
 CONSTANT: Final = "constant"

@@ -12,8 +12,7 @@ from stepscope.columns import distinct, sum_by_key, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass
 from stepscope.schema import names
-from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.event_names import name_codes
+from stepscope.tables.core.distinct_rows import distinct_rows, name_codes
 from stepscope.tables.core.presence import stat_rows
 from stepscope.tables.core.profile import Host, Profile, derived
 from stepscope.tables.core.stats import event_stats, metadata_ints

@@ -18,13 +18,11 @@ from stepscope.schema import names
 from stepscope.tables.core.presence import Stretch, any_stretch, stat_rows
 from stepscope.tables.core.profile import Host, Profile
 from stepscope.tables.device.events import device_lines, has_device_events
-from stepscope.tables.hlo.cost import CostAnalysis
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.recorded_costs import entries_of_op_lines, recorded_flops
 from stepscope.tables.host.events import host_thread_rows
 from stepscope.tables.host.ops import has_host_ops, op_mask
-from stepscope.tables.torch.costs import cost_of
-from stepscope.tables.torch.op_calls import has_shaped_calls, op_calls
+from stepscope.tables.torch.presence import has_shaped_calls
 
 
 def has_device_ops(profile: Profile) -> bool:
@@ -65,6 +63,9 @@ def _any_compiled(host: Host, on_device: bool) -> bool:
 
 def _any_costed(host: Host, on_device: bool) -> bool:
     if on_device and has_shaped_calls(host):
+        from stepscope.tables.torch.costs import cost_of
+        from stepscope.tables.torch.op_calls import op_calls
+
         costs = map(cost_of, op_calls(host).signatures)
         if not all(math.isnan(cost.flops) for cost in costs):
             return True
@@ -108,6 +109,7 @@ def _hlo_ops(stretch: Stretch) -> list[str]:
 
 def _instructions(host: Host) -> Callable[[int, str], bool]:
     """Tells whether the FLOPs of an HLO op of a program follow from its module."""
+    from stepscope.tables.hlo.cost import CostAnalysis
 
     @cache
     def costs(program: int) -> CostAnalysis | None:

@@ -19,11 +19,11 @@ from stepscope.records import dataclass
 from stepscope.result import Place, ms
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import CallSite, site_of
-from stepscope.tables.core.interval_overlap import covered, span_at
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.regions import is_of_backward, prepares_backward
 from stepscope.tables.core.thresholds import PART_FRAC
+from stepscope.tables.core.time_spans import covered, span_at
 from stepscope.tables.host.events import Work, host_names, timed_rows
 from stepscope.tables.host.tapes import TAPE
 from stepscope.tables.in_steps.host_activity import torch_dispatches

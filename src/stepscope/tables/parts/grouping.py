@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -30,11 +30,8 @@ from stepscope.tables.core.thresholds import (
     SOME_FRAC,
     TWO_THIRDS_FRAC,
 )
-from stepscope.tables.hlo.module import HloModule
 from stepscope.tables.hlo.modules import hlo_modules
-from stepscope.tables.python.functions import loop_functions
 from stepscope.tables.steps.calls import function_calls, is_single_op
-from stepscope.tables.traits.inside import LineWork, lines_of_program
 from stepscope.tables.traits.op_families import (
     PLAIN,
     PRODUCTS,
@@ -44,6 +41,10 @@ from stepscope.tables.traits.op_families import (
     scope_of,
 )
 from stepscope.tables.traits.updates import is_update
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.module import HloModule
+    from stepscope.tables.traits.inside import LineWork
 
 _SAY_LITTLE = PLAIN | {"Einsum"}
 # Of a function of the program, or of a library: the largest kind in it is the part's.
@@ -259,7 +260,11 @@ class _Whole:
     def loops(self) -> frozenset[tuple[str, str]]:
         """File and name of the program's functions that hold the loop."""
         calls = self.account.frames
-        return frozenset() if calls is None else loop_functions(calls, self.account.found)
+        if calls is None:
+            return frozenset()
+        from stepscope.tables.python.functions import loop_functions
+
+        return loop_functions(calls, self.account.found)
 
 
 def _call(one: Owner, loops: frozenset[tuple[str, str]]) -> Key:
@@ -444,6 +449,11 @@ def lines_of(host: Host, one: Part) -> list[LineWork]:
 
     The largest first; empty where its ops were recorded, or its program was not.
     """
-    found = [lines_of_program(module) for module in modules_of(host, one)]
+    modules = modules_of(host, one)
+    if not modules:
+        return []
+    from stepscope.tables.traits.inside import lines_of_program
+
+    found = [lines_of_program(module) for module in modules]
     # Compiled for several shapes, it comes from the same lines.
     return [line for line in max(found, key=len, default=[])[:FEW] if line.share >= PART_FRAC]

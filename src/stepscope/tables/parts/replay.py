@@ -24,7 +24,6 @@ from stepscope.tables.account import native as of_native
 from stepscope.tables.account.account import COMPUTED, Account
 from stepscope.tables.account.compute import Compute
 from stepscope.tables.account.owners import Owner, owners
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.thresholds import (
     BLOCK,
     DOZENS,
@@ -35,6 +34,7 @@ from stepscope.tables.core.thresholds import (
     THIRD_FRAC,
     VERY_LARGE,
 )
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.parts.grouping import Part
 
 THREAD, WORK, INPUT = range(3)

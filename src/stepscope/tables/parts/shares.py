@@ -15,11 +15,9 @@ from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.account.account import Account
 from stepscope.tables.account.owners import Owner, time_by
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import FEW, HALF_FRAC, LINE_CHARS, SEVERAL, TRACE_FRAC
-from stepscope.tables.hlo.dataflow import reached, readers
-from stepscope.tables.hlo.replica_groups import computes_the_same
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.host.events import Work
 from stepscope.tables.parts.grouping import Part, lines_of, scope_with_most
 from stepscope.tables.parts.sites import NOWHERE, Site, sites_of
@@ -232,8 +230,11 @@ def _of_op(host: Host, part: Part) -> Iterator[Share]:
     """Yield who computes the same, and the op that writes into the copy of an argument."""
     event = part.first.event
     found = instruction_of(host, event)
-    if found is not None and (devices := computes_the_same(found[0])):
-        yield Share(ON_EACH_DEVICE, str(devices))
+    if found is not None:
+        from stepscope.tables.hlo.replica_groups import computes_the_same
+
+        if devices := computes_the_same(found[0]):
+            yield Share(ON_EACH_DEVICE, str(devices))
     if writer := writer_into_argument(host, event):
         yield Share(COPIES_ARGUMENT, writer)
 
@@ -247,6 +248,8 @@ def writer_into_argument(host: Host, event: int) -> str:
     found = instruction_of(host, event)
     if found is None or found[1].opcode != "copy" or found[1].computation_id != found[0].entry_id:
         return ""
+    from stepscope.tables.hlo.dataflow import reached, readers
+
     given = reached(*found, forward=False, through=_SAME)
     if not any(one.opcode == "parameter" for one in given):
         return ""

@@ -8,7 +8,7 @@ own stack of lines.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from stepscope.tables.hlo.recorded_ops import recorded_ops
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.parts.grouping import Part
 from stepscope.tables.traits.graph_lines import graph_lines
-from stepscope.tables.traits.inside import LineWork
 from stepscope.tables.traits.instructions import CompiledOp, compiled_from
 from stepscope.tables.traits.op_families import family_of_op, scope_of
+
+if TYPE_CHECKING:
+    from stepscope.tables.traits.inside import LineWork
 
 
 class Site(NamedTuple):

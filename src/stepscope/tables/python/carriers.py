@@ -11,8 +11,8 @@ import numpy as np
 
 from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass, replace
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.thresholds import ALL_FRAC, DEEPEST, DOZENS, HALF_FRAC, MOST_FRAC
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.python.frames import FRAMEWORK, LIBRARY, Frames
 from stepscope.tables.python.moments import one_line
 from stepscope.tables.steps.attribution import HostSteps

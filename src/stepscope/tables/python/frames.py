@@ -23,12 +23,12 @@ from stepscope.tables.core.installed import (
     STANDARD,
     is_installed,
 )
-from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.presence import entries_named
 from stepscope.tables.core.processes import processes
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats, metadata_texts
 from stepscope.tables.core.thresholds import DEEPEST, HALF_FRAC, PART_FRAC, SEVERAL
+from stepscope.tables.core.time_spans import span_at
 from stepscope.tables.core.waits import waits_for_device
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.source import source_files

@@ -16,8 +16,8 @@ from stepscope.columns import distinct_keys, sum_by_key, union_spans
 from stepscope.columns.space import I64
 from stepscope.records import dataclass, replace
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.thresholds import ALL_FRAC, CALLS, HALF_FRAC, LARGE_FRAC, NEARLY_ALL_FRAC
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.python.frames import FRAMEWORK, LIBRARY, OWN, Frames, Name
 from stepscope.tables.python.library_files import OF_MODELS
 from stepscope.tables.python.moments import levels, one_line

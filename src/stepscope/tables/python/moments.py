@@ -11,7 +11,7 @@ from stepscope.columns.nesting import Nesting
 from stepscope.columns.space import I64
 from stepscope.kernels import core
 from stepscope.records import dataclass
-from stepscope.tables.core.interval_overlap import span_at
+from stepscope.tables.core.time_spans import span_at
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,9 +11,9 @@ from stepscope.columns import distinct, sum_by_key
 from stepscope.columns.space import I64, Bool, Line
 from stepscope.records import dataclass, replace
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.thresholds import HALF_FRAC, NEARLY_ALL_FRAC, SOME_FRAC
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.python.frames import LOCK_CALL, OWN, RECORDER, Frames, linked, python_rows
 from stepscope.tables.python.moments import one_line
 

@@ -14,10 +14,10 @@ from stepscope.records import dataclass
 from stepscope.result import Diagnostic
 from stepscope.schema import names
 from stepscope.tables.core.devices import devices
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import entries_called, entries_shaped
 from stepscope.tables.core.processes import launch_ids
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.device.events import DeviceEvents, device_events
 from stepscope.tables.host.events import Work, timed_events
 from stepscope.tables.host.ops import host_ops

@@ -124,17 +124,6 @@ class Start:
         return 1 - gap / max(self.end - self.begin, 1)
 
 
-def has_start(host: Host) -> bool:
-    """Whether the recording has a program's start."""
-    lines = (names.START_SPANS_LINE, names.START_LOOKS_LINE)
-    return any(
-        line.end > line.begin
-        and line.name in lines
-        and host.space.planes[line.plane].name == names.START_PLANE
-        for line in host.space.lines
-    )
-
-
 @derived
 def start(host: Host) -> Start | None:
     """The start of the program; None if it was not recorded."""

@@ -19,11 +19,11 @@ from stepscope.columns.space import I64, U8, Bool
 from stepscope.quantities import time_words
 from stepscope.records import dataclass, field, replace
 from stepscope.schema import names
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.planes import PlaneKind, planes
 from stepscope.tables.core.presence import entries_shaped, entries_starting
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.core.waits import Wait, wait_of
 from stepscope.tables.device.driver_calls import allocating_names, waiting_names
 from stepscope.tables.device.events import device_events

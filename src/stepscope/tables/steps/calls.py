@@ -13,6 +13,7 @@ import numpy as np
 
 from stepscope.columns import distinct, nest, rows_of
 from stepscope.columns.space import I64, Bool
+from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.presence import entries_called, entries_named, entries_starting
 from stepscope.tables.core.profile import Host
@@ -28,7 +29,6 @@ from stepscope.tables.host.events import (
 )
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.host.tapes import count_within, gradient_starts
-from stepscope.tables.steps.cycle import Calls
 from stepscope.tables.steps.program_runs import function_of_module, program_runs
 
 # Functions of arrays that JAX dispatches one by one are jit calls, too; these are NumPy's by name
@@ -78,6 +78,33 @@ _MOST_IN_TURN, _IN_TURN_FRAC = 4, 0.9
 _MOST_LEVELS = 8
 # PjRt's call that starts a program, whatever the runtime's class was called in that version.
 _EXECUTES = re.compile(r"Executable::Execute(?:Helper\w*)?(?: \(.*\))?$")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Calls:
+    """The calls of one name on one thread (or device), ascending.
+
+    Attributes:
+        kind: "call", "evaluation", "fetch", "optimizer", "op", "run", "kernel", "range" or "part"
+            of one.
+        name: What a person calls it.
+        start_ps, end_ps: Of each call.
+        time_ps: What they cost: where they only dispatch, the time of what they started.
+        weight: How much the name speaks for a round; single ops less than functions of the
+            program.
+        line: Row of the thread's line, -1 for a device.
+    """
+
+    kind: str
+    name: str
+    start_ps: I64
+    end_ps: I64
+    time_ps: int
+    weight: float
+    line: int
+
+    def __len__(self) -> int:
+        return len(self.start_ps)
 
 
 def is_single_op(function: str) -> bool:

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
+
+if TYPE_CHECKING:
+    from stepscope.tables.steps.calls import Calls
 
 # Rounds that need to be alike before something counts as a part of each.
 _ALIKE = 0.8
@@ -30,33 +34,6 @@ _STEP_NAME = re.compile(r"(?<![a-z])(steps?|train|update|batch|fit|epoch)(?![a-z
 _OTHER_NAME = 0.6
 # Names looked at, by time, so that the cost stays bounded.
 _MOST_NAMES = 64
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Calls:
-    """The calls of one name on one thread (or device), ascending.
-
-    Attributes:
-        kind: "call", "evaluation", "fetch", "optimizer", "op", "run", "kernel", "range" or "part"
-            of one.
-        name: What a person calls it.
-        start_ps, end_ps: Of each call.
-        time_ps: What they cost: where they only dispatch, the time of what they started.
-        weight: How much the name speaks for a round; single ops less than functions of the
-            program.
-        line: Row of the thread's line, -1 for a device.
-    """
-
-    kind: str
-    name: str
-    start_ps: I64
-    end_ps: I64
-    time_ps: int
-    weight: float
-    line: int
-
-    def __len__(self) -> int:
-        return len(self.start_ps)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

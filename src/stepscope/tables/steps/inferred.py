@@ -22,7 +22,8 @@ from stepscope.tables.core.profile import Host
 from stepscope.tables.core.recording_gaps import reads_of_results
 from stepscope.tables.core.regions import is_of_backward
 from stepscope.tables.steps import calls as lists
-from stepscope.tables.steps.cycle import Calls, Cycle, find_cycle, is_step_name
+from stepscope.tables.steps.calls import Calls
+from stepscope.tables.steps.cycle import Cycle, find_cycle, is_step_name
 from stepscope.tables.steps.found import Certainty, Markers
 from stepscope.tables.steps.program_runs import program_runs
 

@@ -50,14 +50,6 @@ class LoggedSteps:
         return mean
 
 
-def has_logged_steps(host: Host) -> bool:
-    """Whether the recording is a step log."""
-    return any(
-        line.end > line.begin and host.space.planes[line.plane].name == names.STEP_LOG_PLANE
-        for line in host.space.lines
-    )
-
-
 @derived
 def logged_steps(host: Host) -> tuple[LoggedSteps, ...]:
     """The steps of each process of a step log."""

@@ -18,7 +18,6 @@ from stepscope.columns import median, rows_of, union_spans
 from stepscope.columns.space import I64, Bool
 from stepscope.quantities import share_words
 from stepscope.schema import names
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.presence import any_stretch, entries_shaped, entries_starting
 from stepscope.tables.core.profile import Host, derived, known
 from stepscope.tables.core.recording_gaps import (
@@ -29,6 +28,7 @@ from stepscope.tables.core.recording_gaps import (
 )
 from stepscope.tables.core.regions import is_of_backward, prepares_backward, region_name
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.core.waits import is_wait_for_device
 from stepscope.tables.device.driver_calls import waiting_names
 from stepscope.tables.device.events import device_events, device_lines
@@ -40,8 +40,7 @@ from stepscope.tables.host.events import (
     timed_events,
 )
 from stepscope.tables.steps import marked
-from stepscope.tables.steps.calls import function_calls
-from stepscope.tables.steps.cycle import Calls
+from stepscope.tables.steps.calls import Calls, function_calls
 from stepscope.tables.steps.found import WINDOW, Markers
 from stepscope.tables.steps.program_runs import program_runs
 from stepscope.tables.steps.recorder_work import recorder_spans, summary_spans

@@ -10,7 +10,6 @@ from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
-from stepscope.tables.torch.signature import arguments
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,5 +113,7 @@ def numbered_ops(host: Host) -> NumberedOps:
 
 def _is_backward(text: str) -> bool:
     """Whether an op's arguments name the thread of its forward op."""
+    from stepscope.tables.torch.signature import arguments
+
     thread = arguments(text).get("Fwd thread id")
     return isinstance(thread, int) and thread > 0

@@ -12,12 +12,10 @@ import numpy as np
 
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
-from stepscope.tables.core.group_unions import union_by_group
-from stepscope.tables.core.presence import any_event, entries_shaped
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.time_spans import union_by_group
 from stepscope.tables.device.events import device_events, rows_of_device
-from stepscope.tables.host.events import host_thread_rows
-from stepscope.tables.torch.launches import from_graphs, is_graph_launch, launched
+from stepscope.tables.torch.launches import from_graphs, launched
 
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -52,13 +50,6 @@ class Replays:
 
     def __len__(self) -> int:
         return len(self.graph)
-
-
-def has_replays(host: Host) -> bool:
-    """Whether a graph was launched."""
-    entries = entries_shaped(host, is_graph_launch)
-    rows = host_thread_rows(host).tolist()
-    return any_event(host, rows, entries=entries) and len(replays(host)) > 0
 
 
 @derived

@@ -6,6 +6,8 @@ in one call belongs together: a product of matrices may be several kernels and a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from stepscope.columns import innermost
@@ -13,15 +15,16 @@ from stepscope.columns.space import I64
 from stepscope.records import dataclass, replace
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.group_unions import union_by_group
-from stepscope.tables.core.presence import Stretch, any_stretch, entries_called, stat_rows
+from stepscope.tables.core.presence import entries_called, stat_rows
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
+from stepscope.tables.core.time_spans import union_by_group
 from stepscope.tables.device.events import device_events
-from stepscope.tables.host.events import host_names, host_thread_rows, timed_rows
-from stepscope.tables.torch.costs import list_element_bytes
+from stepscope.tables.host.events import host_names, timed_rows
 from stepscope.tables.torch.launches import launched
-from stepscope.tables.torch.signature import Signature, parse_signature
+
+if TYPE_CHECKING:
+    from stepscope.tables.torch.signature import Signature
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,24 +49,6 @@ class OpCalls:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-
-def has_shapes(host: Host) -> bool:
-    """Whether an op of PyTorch's was recorded with the shapes of its inputs."""
-    stats = stat_rows(host)
-    if names.SHAPE not in stats or names.ARGUMENTS not in stats:
-        return False
-    of_op = host_names(host).op >= 0
-
-    def is_shaped(stretch: Stretch) -> bool:
-        return bool((of_op[stretch.entry] & stretch.has(names.SHAPE) & stretch.timed).any())
-
-    return any_stretch(host, host_thread_rows(host).tolist(), is_shaped)
-
-
-def has_shaped_calls(host: Host) -> bool:
-    """Whether such an op launched something on a device; asks for all calls if any has shapes."""
-    return has_shapes(host) and any(one.dims for one in op_calls(host).signatures)
 
 
 @derived
@@ -121,6 +106,9 @@ def _signatures(
     Device events tell the size of an element in lists: of each, ``launcher`` is the call that
     launched it, ``launched_name`` a row of the metadata.
     """
+    from stepscope.tables.torch.costs import list_element_bytes
+    from stepscope.tables.torch.signature import parse_signature
+
     space, stats = host.space, event_stats(host)
     shapes, said = stats.texts(names.SHAPE), stats.texts(names.ARGUMENTS)
     metadata = space.event_metadata

@@ -17,21 +17,13 @@ from stepscope.columns import innermost, nest, sum_by_key
 from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass
 from stepscope.schema import names
-from stepscope.tables.core.planes import PlaneKind, planes
-from stepscope.tables.core.presence import any_event
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import timed_rows
 from stepscope.tables.torch.launches import launched
+from stepscope.tables.torch.presence import COMPILE, REGION, UNNUMBERED, threads
 
-_REGION: Final = re.compile(r"Torch-Compiled Region: (\d+/\d+)")
-# Before regions had numbers, and wherever they are differentiated.
-_UNNUMBERED: Final = re.compile(r"CompiledFunction(Backward)?\d*")
 _LOOKUP: Final = "TorchDynamo Cache Lookup"
-_COMPILE: Final = re.compile(
-    r"_compile\.compile_inner|entire_frame_compile$|"
-    rf"{re.escape(names.PYTHON_CALL_MARK)}.*torch/_dynamo/convert_frame\.py:\d+ compile_inner$"
-)
 _RESUMED: Final = re.compile(
     re.escape(names.PYTHON_CALL_MARK)
     + r"(.{0,400}):\d{1,9} torch_dynamo_resume_in_(.{1,400})_at_(\d{1,9})$"
@@ -111,28 +103,11 @@ class CompiledCode:
     outside_ps: int
 
 
-def has_regions(host: Host) -> bool:
-    """Whether a compiled region ran, or one was compiled."""
-    entries, _ = _entries(host, lambda text: text if _is_region(text) else None)
-    return any_event(host, _lines(host), entries=entries >= 0)
-
-
-def _lines(host: Host) -> list[int]:
-    """Rows in ``Space.lines`` of threads and of Python's calls."""
-    kinds = planes(host).plane_kind
-    lines = enumerate(host.space.lines)
-    return [row for row, line in lines if kinds[line.plane] in (PlaneKind.HOST, PlaneKind.PYTHON)]
-
-
-def _is_region(text: str) -> bool:
-    return bool(_REGION.match(text) or _UNNUMBERED.fullmatch(text) or _COMPILE.match(text))
-
-
 @derived
 def compiled(host: Host) -> CompiledCode:
     """Return the work of torch.compile on a host."""
     regions = _regions(host)
-    compiles = spans(host, lambda text: "" if _COMPILE.match(text) else None)
+    compiles = spans(host, lambda text: "" if COMPILE.match(text) else None)
     lookups = spans(host, lambda text: "" if text == _LOOKUP else None)
     outer = compiles.is_outer
     events, of_event = device_events(host), _region_of_each(host, regions)
@@ -151,15 +126,15 @@ def _regions(host: Host) -> Spans:
     found = spans(host, _numbered)
     if any("/" in name for name in found.names):
         return found
-    return spans(host, lambda text: text if _UNNUMBERED.fullmatch(text) else None)
+    return spans(host, lambda text: text if UNNUMBERED.fullmatch(text) else None)
 
 
 def _numbered(text: str) -> str | None:
     """A region's name; backward's has none, and runs on a thread of its own."""
-    region = _REGION.match(text)
+    region = REGION.match(text)
     if region:
         return region[1]
-    return text if _UNNUMBERED.fullmatch(text) and _BACKWARD in text else None
+    return text if UNNUMBERED.fullmatch(text) and _BACKWARD in text else None
 
 
 def _entries(host: Host, label: Callable[[str], str | None]) -> tuple[I64, tuple[str, ...]]:
@@ -179,7 +154,7 @@ def spans(host: Host, label: Callable[[str], str | None]) -> Spans:
     space = host.space
     codes, labels = _entries(host, label)
     rows = timed_rows(host, codes >= 0)
-    rows = rows[np.isin(space.lines_of(rows), _lines(host))]
+    rows = rows[np.isin(space.lines_of(rows), threads(host))]
     thread = np.asarray([one.id for one in space.lines] or [0], np.int64)[space.lines_of(rows)]
     order = np.lexsort((space.events.start_ps[rows], thread))
     rows, thread = rows[order], thread[order]

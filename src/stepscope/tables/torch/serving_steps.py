@@ -14,9 +14,9 @@ from stepscope.columns import sum_by_key
 from stepscope.columns.space import I64
 from stepscope.records import dataclass
 from stepscope.schema.serving_marks import SGLANG_STEP, VLLM_STEP
-from stepscope.tables.core.group_unions import union_by_group
 from stepscope.tables.core.presence import any_event, entries_named
 from stepscope.tables.core.profile import Host, derived
+from stepscope.tables.core.time_spans import union_by_group
 from stepscope.tables.device.events import device_events
 from stepscope.tables.host.events import host_thread_rows
 from stepscope.tables.torch.launches import from_graphs, launched

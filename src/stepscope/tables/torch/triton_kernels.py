@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from math import nan
 from typing import Any, Final
 
@@ -13,17 +12,12 @@ from stepscope.columns.space import I64
 from stepscope.records import dataclass
 from stepscope.schema import names
 from stepscope.tables.core.distinct_rows import distinct_rows
-from stepscope.tables.core.presence import any_event, entries_shaped
 from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import event_stats
-from stepscope.tables.device.events import device_events, device_lines
-from stepscope.tables.torch.costs import cost_of
+from stepscope.tables.device.events import device_events
 from stepscope.tables.torch.op_calls import op_calls
-from stepscope.tables.torch.signature import arguments
+from stepscope.tables.torch.presence import INDUCTOR, inductor_entries
 
-_INDUCTOR: Final = re.compile(
-    r"triton_(poi|red|per|tem|mm|for|split_scan)_(?:fused_)?(.*?)(?:_\d+)?$"
-)
 _KINDS: Final = {
     "poi": "pointwise",
     "red": "reduction",
@@ -63,17 +57,13 @@ class TritonKernel:
     arguments: str
 
 
-def has_triton_kernels(host: Host) -> bool:
-    """Whether a kernel ran that Inductor named."""
-    entries = entries_shaped(host, lambda name: bool(_INDUCTOR.match(name)))
-    return any_event(host, device_lines(host), entries=entries)
-
-
 @derived
 def triton_kernels(host: Host) -> tuple[TritonKernel, ...]:
     """The kernels of a host, by name and shapes."""
+    from stepscope.tables.torch.costs import cost_of
+
     events, calls = device_events(host), op_calls(host)
-    named = entries_shaped(host, lambda name: bool(_INDUCTOR.match(name)))
+    named = inductor_entries(host)
     is_triton = np.asarray([one.is_triton for one in calls.signatures] + [False])
     signature = np.append(calls.signature, -1)[calls.of_event]
     entry = host.space.events.metadata[events.rows].astype(np.int64)
@@ -116,7 +106,9 @@ def triton_kernels(host: Host) -> tuple[TritonKernel, ...]:
 
 def _described(name: str, said: str) -> dict[str, Any]:
     """Return the facts in a kernel's name and its arguments."""
-    found, args = _INDUCTOR.match(name), arguments(said)
+    from stepscope.tables.torch.signature import arguments
+
+    found, args = INDUCTOR.match(name), arguments(said)
     words = [str(args.get("kernel_kwargs", "")).replace(",", ", ")]
     words += [f"{key[4:]}: {args[key]}" for key in ("num_warps", "num_stages") if key in args]
     return {

@@ -9,15 +9,15 @@ what it has to do).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from stepscope.records import dataclass, replace
 from stepscope.tables.core.installed import is_installed, is_of_framework
 from stepscope.tables.core.thresholds import HALF_FRAC
+from stepscope.tables.hlo.dataflow import before_rewriting
 from stepscope.tables.hlo.module import ENCLOSES, HloModule, Instruction
-from stepscope.tables.hlo.rewritten import before_rewriting
-from stepscope.tables.hlo.source import SourceFrame, source_frames
+from stepscope.tables.hlo.source import SourceFrame, caller_in, source_frames
 from stepscope.tables.hlo.work import Work, body_work, program_work
 from stepscope.tables.steps.calls import is_single_op
 from stepscope.tables.steps.program_runs import function_of_module
@@ -79,12 +79,6 @@ def place_of_instruction(module: HloModule, instruction: Instruction) -> tuple[S
     if not own:
         return frames[0], ""
     return own[0], caller_in(own)
-
-
-def caller_in(frames: Sequence[SourceFrame]) -> str:
-    """``file:line function`` that calls the innermost function; "" unknown."""
-    around = next((one for one in frames[1:] if one.function != frames[0].function), None)
-    return "" if around is None else f"{around.file}:{around.line} {around.function}"
 
 
 def is_shared(module: HloModule, frames: Iterable[SourceFrame]) -> bool:

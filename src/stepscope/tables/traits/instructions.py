@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from stepscope.schema import names
 from stepscope.tables.core.op_name import parse_op_name
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.stats import event_stats
-from stepscope.tables.hlo.module import HloModule, Instruction
 from stepscope.tables.hlo.modules import hlo_modules
 from stepscope.tables.hlo.recorded_ops import recorded_ops
-from stepscope.tables.hlo.shape import PRIMITIVES
-from stepscope.tables.torch.signature import arguments
+from stepscope.tables.hlo.source import caller_in
 from stepscope.tables.traits.graph_lines import graph_lines
-from stepscope.tables.traits.inside import caller_in, inside, place_of_instruction
+
+if TYPE_CHECKING:
+    from stepscope.tables.hlo.module import HloModule, Instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,9 @@ def _of_program(host: Host, event: int) -> CompiledOp | None:
     found = instruction_of(host, event)
     if found is None:
         return None
+    from stepscope.tables.hlo.shape import PRIMITIVES
+    from stepscope.tables.traits.inside import inside, place_of_instruction
+
     module, instruction = found
     most = inside(module, instruction)
     at, caller = place_of_instruction(module, instruction)
@@ -114,6 +117,8 @@ def _argument_type(host: Host, event: int) -> str:
     said = dict(pivot.event_stats(host.space, event)).get(names.ARGUMENTS)
     if not isinstance(said, str):
         return ""
+    from stepscope.tables.torch.signature import arguments
+
     types = arguments(said).get("Input type")
     if not isinstance(types, list):
         return ""

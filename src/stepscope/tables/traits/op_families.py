@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from stepscope.schema import names
-from stepscope.tables.core.op_name import OpName
-from stepscope.tables.hlo.rewritten import is_layout_fusion
+from stepscope.tables.core.op_name import OpName, is_layout_fusion
 from stepscope.tables.steps.calls import is_single_op
 
 _PREFIX: Final = re.compile(r"^(?:_+(?:Mkl|OneDnn)?(?:Native)?(?:Fused)?|Fused(?!BatchNorm))")

@@ -6,10 +6,10 @@ import numpy as np
 
 from stepscope.columns import rows_of
 from stepscope.columns.space import I64
-from stepscope.tables.core.interval_overlap import span_at
 from stepscope.tables.core.presence import entries_shaped
 from stepscope.tables.core.profile import Host
 from stepscope.tables.core.regions import is_of_backward
+from stepscope.tables.core.time_spans import span_at
 from stepscope.tables.in_steps.optimizer_updates import optimizer_scope, step_of_torch
 from stepscope.tables.torch.autograd import numbered_ops
 

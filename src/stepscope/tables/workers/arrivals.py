@@ -11,8 +11,8 @@ from stepscope.columns import distinct
 from stepscope.columns.space import I64, Bool
 from stepscope.records import dataclass
 from stepscope.tables.collectives.operations import CollectiveEvents
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Profile
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.device.events import device_events
 from stepscope.tables.workers.steps import WorkerSteps
 

@@ -18,8 +18,8 @@ from stepscope.columns.space import I64, U8, Bool
 from stepscope.records import dataclass
 from stepscope.tables.collectives.operations import CollectiveEvents, collectives
 from stepscope.tables.core.devices import Device, devices
-from stepscope.tables.core.interval_overlap import covered
 from stepscope.tables.core.profile import Host, Profile, derived
+from stepscope.tables.core.time_spans import covered
 from stepscope.tables.device.events import device_events, rows_of_device
 from stepscope.tables.host.events import Work
 from stepscope.tables.steps.attribution import PARTS, host_work

@@ -7,7 +7,7 @@ import pytest
 
 from stepscope.tables.account import compute
 from stepscope.tables.account.account import Account
-from stepscope.tables.core import interval_overlap
+from stepscope.tables.core import time_spans
 from stepscope.tables.parts import replay
 from stepscope.tables.parts.grouping import parts
 from stepscope.tables.parts.replay import WhatIf, dependencies, saved_ps, what_if
@@ -130,7 +130,7 @@ def test_blocks_of_any_length_tell_the_same(monkeypatch: pytest.MonkeyPatch) -> 
         return what_if(found, parts(found)), found.time_ps.tolist()
 
     whole = told()
-    monkeypatch.setattr(interval_overlap, "_BLOCK", 1)
+    monkeypatch.setattr(time_spans, "_BLOCK", 1)
     for module in (compute, replay):
         monkeypatch.setattr(module, "BLOCK", 1)
     assert told() == whole

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.columns import union_spans
-from stepscope.tables.core.interval_overlap import common_spans, covered, span_at
+from stepscope.tables.core.time_spans import common_spans, covered, span_at
 
 _SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=12)
 
