@@ -215,9 +215,13 @@ def _judge_steps(metric: str, allowed: float, run: Side, baseline: Side) -> dict
     if told["status"] == "exceeded":
         return _checked_undisturbed(told, allowed / found.baseline, run, baseline, scale)
     tail = tail_difference(before, after)
-    if tail.interval is not None and tail.delta > allowed and tail.low > least:
-        share = signed_percent(tail.delta / tail.baseline)
+    if tail.interval is None or tail.delta <= allowed:
+        return told
+    share = signed_percent(tail.delta / tail.baseline)
+    if tail.low > least:
         return _told("exceeded", f"The tail grew: {share} with outliers included.")
+    if told["status"] == "kept":
+        return _told("kept", f"With outliers {share}, too few of them to tell.")
     return told
 
 

@@ -136,6 +136,14 @@ def test_growth_of_each_tenth_step_exceeds_the_limit_by_the_tail() -> None:
     assert "tail" in row["message"]
 
 
+def test_an_outlier_that_exceeds_no_limit_for_sure_is_told() -> None:
+    chance = np.random.default_rng(5)
+    limit = {"step_time": Limit.parse("+5%", "time", "--max-step-time")}
+    old, new = (noisy(chance, 1000, 0.01, 14, slow) for slow in (1.0, 30.0))
+    (row,) = check(new, limit, old).limits.rows()
+    assert (row["status"], row["message"][:14]) == ("kept", "With outliers ")
+
+
 @pytest.mark.parametrize(
     ("undisturbed_ms", "status", "message"),
     [

@@ -149,7 +149,7 @@ def steps(host: Host) -> HostSteps | None:
     is_outlier = np.zeros(len(markers), dtype=bool)
     if choice is not None:
         kept, is_outlier = choice.kept, choice.is_outlier
-        left_out += _unusual(choice, start, end)
+        left_out = [*_unusual(choice, start, end), *left_out]
     return HostSteps(
         markers=markers,
         start_ps=start,
@@ -291,14 +291,14 @@ def _unusual(choice: StepChoice, start_ps: I64, end_ps: I64) -> list[str]:
     length_ms = (end_ps - start_ps) / 1e9
     usual = f"ms beside a median of {median(length_ms[choice.kept]):.3g} ms"
     said = []
-    if choice.is_warm_up.any():
-        count = marked.counted(int(choice.is_warm_up.sum()))
-        longest = length_ms[choice.is_warm_up].max()
-        said.append(f"{count} at the start, warming up: up to {longest:.3g} {usual}.")
     if choice.is_outlier.any():
         count = marked.counted(int(choice.is_outlier.sum()))
         longest = length_ms[choice.is_outlier].max()
         said.append(f"{count} far longer than all others: up to {longest:.3g} {usual}.")
+    if choice.is_warm_up.any():
+        count = marked.counted(int(choice.is_warm_up.sum()))
+        longest = length_ms[choice.is_warm_up].max()
+        said.append(f"{count} at the start, warming up: up to {longest:.3g} {usual}.")
     return said
 
 

@@ -29,9 +29,8 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
     _differences(page, result)
     if result.memory_text:
         page.text(clean(result.memory_text))
-    left_out = _left_out(result)
     brief = page.height is not None
-    for text in left_out[:1] if brief else left_out:
+    for text in _left_out(result, 1 if brief else None):
         page.text(clean(text), lead="· ", style="dim")
     if result.starts is not None:
         page.heading("The starts")
@@ -62,10 +61,10 @@ def write_comparison(page: Page, result: Comparison, rows: int | None) -> None:
         page.table(result.slowest_worker_parts, rows)
 
 
-def _left_out(result: Comparison) -> list[str]:
-    """Which steps of both runs the means leave out."""
+def _left_out(result: Comparison, most: int | None = None) -> list[str]:
+    """Which steps of both runs the means leave out: of each run the first ``most`` sentences."""
     sides = (result.baseline, result.candidate)
-    return [f"{side.name} leaves out: {text}" for side in sides for text in side.left_out]
+    return [f"{side.name} leaves out: {text}" for side in sides for text in side.left_out[:most]]
 
 
 def _differences(page: Page, result: Comparison) -> None:
