@@ -132,7 +132,8 @@ def results(
             bottleneck=stage, knobs=knobs, function_ops=table(*listed), graph=None
         ),
     }
-    return found | ({"step_account": SimpleNamespace(rivals=table(*rivals))} if rivals else {})
+    account = SimpleNamespace(rivals=table(*rivals), has_python=True)
+    return found | ({"step_account": account} if rivals else {})
 
 
 def table(*rows: SimpleNamespace) -> SimpleNamespace:
@@ -282,14 +283,22 @@ def test_what_makes_batches_beside_the_step_is_told_with_its_share_of_the_cores(
     assert found.place == Place("rarity", "train.py", 9)
 
 
+def test_python_functions_take_one_core_together() -> None:
+    """Four calls at once wait for one lock: a core of 2 s, and 0.5 of Cast on 2 cores."""
+    found = takes_cores(busy_ms=2500.0, rivals=(rival(function="rarity", busy_frac=0.9),))
+    assert isinstance(found, Finding)
+    assert found.measured["busy_cores"] == pytest.approx(1.0 + 0.5)
+
+
 @pytest.mark.parametrize(
     ("known", "kind"),
     [
-        ({"busy_ms": 250.0}, Silence),  # 0.25 cores
-        ({"host_cores": 16}, Silence),
-        ({"devices": 1}, Silence),  # a device computes the steps
-        ({"wait_ms": 5.0}, Silence),  # the step waits for input
-        ({"host_cores": 0}, Unknown),
+        ({"op": "DecodeJpeg", "busy_ms": 250.0}, Silence),  # 0.25 cores
+        ({"busy_ms": 900.0}, Silence),  # of which 720 ms compute or wait: nothing tells
+        ({"op": "DecodeJpeg", "host_cores": 16}, Silence),
+        ({"op": "DecodeJpeg", "devices": 1}, Silence),  # a device computes the steps
+        ({"op": "DecodeJpeg", "wait_ms": 5.0}, Silence),  # the step waits for input
+        ({"op": "DecodeJpeg", "host_cores": 0}, Unknown),
     ],
 )
 def test_it_is_silent_where_input_takes_nothing_from_the_step(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -46,12 +47,11 @@ _DATASET_OP: Final = re.compile(r"(?:^|/)(\w+?)DatasetV?\d*$")
 def input_bound(case: Case) -> Answer:
     """Fire when input costs 5 % of the step or more."""
     overview, step = case.overview_page, case.step_ms
-    least = SOME_FRAC
     wait = overview.breakdown_ms["input"]
     waiting = wait + overview.breakdown_ms["host_to_device"]
-    if waiting < least * step:
+    if waiting < SOME_FRAC * step:
         return _unseen(overview) or case.below(waiting)
-    if wait < least * step:
+    if wait < SOME_FRAC * step:
         return silent("copies_instead", cost_frac=wait / step)
     stages = case.optional.input_pipeline_analyzer
     ops = set[str]() if stages is None else {one.op for one in stages.input_ops.records()}
@@ -59,9 +59,8 @@ def input_bound(case: Case) -> Answer:
     busy = None if stages is None else stages.worker_place
     if busy is not None and busy.busy_frac < FAIR_FRAC:
         busy = None
-    is_once = _is_once(overview)
     cause = "input-bound"
-    if is_once:
+    if _is_once(overview):
         cause = "late-once"
     elif busy is not None:
         cause = "slow-loader-worker"
@@ -179,12 +178,9 @@ def _ops_of_batches(account: StepAccount | None) -> list[AccountPart]:
     """Return the ops that make batches, where no line shows where; the largest first."""
     if account is None or account.has_python:
         return []
-    made = [part for part in account.part_list() if part.kind == "op" and _makes_batches(part)]
-    return sorted(made, key=lambda part: -part.time_ms)
-
-
-def _makes_batches(part: AccountPart) -> bool:
-    return part.number("input_frac") >= HALF_FRAC and part.step_frac >= ACT_FRAC
+    ops = [one for one in account.part_list() if one.kind == "op" and one.step_frac >= ACT_FRAC]
+    made = [one for one in ops if one.number("input_frac") >= HALF_FRAC]
+    return sorted(made, key=lambda one: -one.time_ms)
 
 
 def _maker(account: StepAccount | None) -> AccountPart | None:
@@ -240,8 +236,7 @@ def python_in_pipeline(case: Case) -> Answer:
 def _maker_facts(maker: RivalRow | None) -> dict[str, float | str | None]:
     if maker is None:
         return {}
-    call = maker.call or maker.function
-    return {"making_frac": maker.busy_frac, "maker_call": call}
+    return {"making_frac": maker.busy_frac, "maker_call": maker.call or maker.function}
 
 
 def _core_frac(case: Case, facts: Mapping[str, float | str]) -> float:
@@ -301,10 +296,13 @@ def input_takes_cores(case: Case) -> Answer:
     if wait >= SOME_FRAC * step:
         return silent("waits_first", wait_frac=wait / step)
     times: dict[str, float] = {}
+    account, recorded = case.optional.step_account, float(run.profile_duration_ms)
+    # Python functions take turns on one lock, and only samples tell whether they compute or wait.
+    most_ms = recorded if account is not None and account.has_python else 0.0
     for one in case.tf_data_bottleneck_analysis.function_ops.records():
         if not one.type.endswith("Dataset"):
-            times[one.type] = times.get(one.type, 0.0) + one.self_time_ms
-    recorded = float(run.profile_duration_ms)
+            most = most_ms if one.type in names.PYTHON_OPS else inf
+            times[one.type] = min(times.get(one.type, 0.0) + one.self_time_ms, most)
     busy = sum(times.values()) / recorded if recorded > 0 else 0.0
     if busy < THIRD_FRAC:
         return silent("input_cores", busy=busy)
@@ -317,7 +315,7 @@ def input_takes_cores(case: Case) -> Answer:
     return case.match(
         "input-takes-cores",
         cost_ms=share * step,
-        place=place_of_thread(maker_of(case.optional.step_account)),
+        place=place_of_thread(maker_of(account)),
         evidence=(
             Ref("tf_data_bottleneck_analysis", "function_ops", rows=tuple(longest)),
             Ref("trace_viewer", longest[0]),
