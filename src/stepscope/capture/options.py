@@ -44,8 +44,8 @@ class ProfilerOptions:
             sessions of whole steps alternate with undisturbed steps (None: record every step).
         max_memory: Bytes that recording may need in addition to the program (None: no limit).
         max_seconds, max_events, max_bytes: Budget; recording ends when one is used up.
-        chunk_seconds: Write to disk this often (None: only at the end). A kill loses at most one
-            chunk.
+        chunk_seconds: Write to disk this often (None: only at the end). A kill loses the chunk that
+            is recorded and the one that is being written.
         stop_seconds: How long ``stop`` waits for the export before it returns without it.
     """
 

@@ -1,4 +1,4 @@
-"""The file of a recording, appended to chunk by chunk, so that a kill loses only the open chunk.
+"""The file of a recording, appended to chunk by chunk; a kill loses those not yet written.
 
 An XSpace followed by an XSpace is an XSpace, so the file can be opened at any moment, and a torn
 last chunk costs no other. If the disk refuses a chunk, the recording moves to the system's
