@@ -220,17 +220,17 @@ class Table(Generic[R]):
         wanted = frozenset(texts)
         # Most columns hold numbers, and nearly every text is none: those are not made texts.
         skipped = frozenset() if any(map(_BEGINS_NUMBER.match, wanted)) else _NUMBERS
-        return {
-            row
-            for values in self._columns.values()
-            if not (skipped and isinstance(values, np.ndarray) and values.dtype.kind in "biuf")
-            for row, cell in enumerate(_plain_list(values))
-            if (
-                cell in wanted
-                if type(cell) is str
-                else type(cell) not in skipped and str(cell) in wanted
-            )
-        }
+        rows: set[int] = set()
+        for values in self._columns.values():
+            if isinstance(values, list) and {*map(type, values)} == {str}:
+                if not wanted.isdisjoint(values):
+                    rows |= {row for row, cell in enumerate(values) if cell in wanted}
+            elif not (skipped and isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
+                cells = enumerate(_plain_list(values))
+                rows |= {
+                    row for row, cell in cells if type(cell) not in skipped and str(cell) in wanted
+                }
+        return rows
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as lists of plain values (NaN becomes None: "not available" is never 0)."""
@@ -544,9 +544,9 @@ def _plain_scalar(value: Any) -> Any:
 def _plain_list(values: Any) -> list[Any]:
     """A column as plain values; numbers and text go in bulk, mixed columns cell by cell."""
     if isinstance(values, list):
-        if all(type(value) is str for value in values):
+        kinds = {*map(type, values)}
+        if kinds <= {str}:
             return list(values)
-        kinds = {type(value) for value in values}
         if kinds <= {int, float, bool} and len(kinds) == 1:
             values = np.asarray(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":

@@ -56,6 +56,12 @@ def test_rows_are_found_by_any_cell(texts: list[str], rows: set[int]) -> None:
     assert fruits().rows_with(texts) == rows
 
 
+def test_rows_are_found_among_texts_and_numbers_of_one_column() -> None:
+    table: Table[Fruit] = Table(Fruit, {"weight_g": [1, "heavy"], "name": ["fig", "kiwi"]})
+    assert table.rows_with(["heavy"]) == {1}
+    assert table.rows_with(["1", "heavy"]) == {0, 1}
+
+
 def test_cells_of_no_column() -> None:
     assert fruits().cells("weight_g") == [1.5, None]
     assert fruits().cells("price") == []

@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,6 +62,8 @@ def run(arguments: list[str]) -> int:
         if isinstance(error, OSError) and error.errno in _DISK_FULL:
             _forget_output()
             return fail(_output_full(error), ())
+        import traceback
+
         traceback.print_exc()
         bug = StepscopeError(
             "This is a bug in Stepscope.",

@@ -14,7 +14,6 @@ from stepscope.tables.core.presence import (
     Stretch,
     any_event,
     any_stretch,
-    entries_named,
     entries_shaped,
     stat_rows,
 )
@@ -39,8 +38,9 @@ INDUCTOR: Final = re.compile(
 
 def has_regions(host: Host) -> bool:
     """Whether a compiled region ran, or one was compiled."""
-    shown = np.asarray([*map(_is_region, host.space.event_metadata.display_name)], dtype=bool)
-    return any_event(host, threads(host), entries=shown | entries_named(host, _is_region))
+    shown = host.space.event_metadata.display_name
+    is_shown = np.asarray([name != "" and _is_region(name) for name in shown], dtype=bool)
+    return any_event(host, threads(host), entries=is_shown | entries_shaped(host, _is_region))
 
 
 def threads(host: Host) -> list[int]:
