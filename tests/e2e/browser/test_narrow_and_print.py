@@ -70,6 +70,16 @@ def test_charts_fit_the_paper(page: Page, open_page: Opener, address: str) -> No
     assert background == "rgb(255, 255, 255)"
 
 
+def test_the_timeline_is_printed_whole_and_without_controls(page: Page, open_page: Opener) -> None:
+    open_page("#/trace_viewer?run=gpu")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": PAPER_PX, "height": 900})
+    expect(page.locator(".tl-toolbar")).to_be_hidden()
+    box = page.locator(".timeline").bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"]) == (0, PAPER_PX)
+
+
 PAPER_PX = 700
 # How far cells reach beyond the table, and the smallest text in it, in pt.
 ON_PAPER = """() => [...document.querySelectorAll(".grid")].map((grid) => {
