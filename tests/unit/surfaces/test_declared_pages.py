@@ -114,5 +114,5 @@ def test_headings_come_first_and_once() -> None:
 
 
 def test_a_tool_tells_its_page() -> None:
-    info = tool_info(TOOLS.find("device_idle"), None)
-    assert [panel.form for panel in info["page"]][:2] == ["headline", "figure"]
+    page: Any = tool_info(TOOLS.find("device_idle"), None)["page"]  # as it is sent
+    assert [panel["form"] for panel in page][:2] == ["headline", "figure"]
