@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from stepscope.schema import names
+
 _MARKED = re.compile(
     r"Optimizer\.|autograd|DistributedDataParallel|FullyShardedDataParallel|FSDP|[Tt]orch|AOT|"
     r"Compiled|## Call Compiled|Inductor|nn\.Module|enumerate\(|cuda|hip|cu[A-Z]|nccl|c10d|aten|"
@@ -37,5 +39,10 @@ def is_of_backward(text: str) -> bool:
 
 
 def prepares_backward(text: str) -> bool:
-    """Whether an event of this name prepares a backward pass that is to come."""
-    return not is_of_backward(text) and _FOR_BACKWARD.search(text) is not None
+    """Whether an event of this name prepares a backward pass that is to come.
+
+    A look at Python may fall into the import of such a class: that prepares nothing.
+    """
+    if text.startswith((_BACKWARD, names.PYTHON_CALL_MARK)):
+        return False
+    return _FOR_BACKWARD.search(text) is not None
