@@ -3,8 +3,8 @@
 A limit on change has three outcomes. It is *exceeded* if the measured change is larger than the
 limit and certainly a change, as a comparison has it. It is *kept* if it is not exceeded and the
 interval ends below twice the limit: a change that large would have been seen. Otherwise the
-recordings *cannot tell*. A limit in milliseconds, bytes or shares is what it is. What a recording
-does not hold is *missing*.
+recordings *cannot tell*, as where a few outliers alone bring the mean above the limit. A limit in
+milliseconds, bytes or shares is what it is. What a recording does not hold is *missing*.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def _judge_steps(metric: str, allowed: float, run: Side, baseline: Side) -> dict
     if tail.low > least:
         return _told("exceeded", f"The tail grew: {share} with outliers included.")
     if told["status"] == "kept":
-        return _told("kept", f"With outliers {share}, too few of them to tell.")
+        return _told("unknown", f"With outliers {share}, too few of them to tell.")
     return told
 
 
