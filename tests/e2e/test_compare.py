@@ -114,7 +114,9 @@ def test_a_change_beyond_the_limit_fails_the_job_and_names_the_op(
     assert "dense/MatMul" in text
     assert 'failures="1"' in junit.read_text("utf-8")
     assert stepscope("check", removed, "--baseline", old).returncode == 0
-    assert stepscope("check", slower, "--baseline", old).returncode == 1  # +5% by default
+    failed = stepscope("check", slower, "--baseline", old)
+    assert failed.returncode == 1  # +5% by default
+    assert "\n  step_time: Grew by +" in failed.stdout  # whatever the width
     assert stepscope("check", slower, "--max-step-time", "1ms").returncode == 0
 
 

@@ -153,7 +153,10 @@ def _page(result: GateReport) -> Page:
     for one in result.differences:
         page.text(clean(one), lead="! ", style="yellow")
     page.blank()
-    page.table(result.limits, None)
+    page.table(result.limits, None, skip=("message",))
+    for row in result.limits.rows():
+        if row["message"]:
+            page.text(clean(f"{row['metric']}: {row['message']}"), lead="  ")
     if result.headline:
         page.blank()
         page.text(clean(result.headline))
