@@ -125,6 +125,20 @@ def test_ops_of_a_forked_child_fill_no_memory(recordings: Path) -> None:
     assert said(recordings, "forked")["counts"]["torch"] > 0
 
 
+def test_without_host_events_its_profiler_stays_off(recordings: Path) -> None:
+    """The program itself asserts it; what it marks is recorded all the same."""
+    found = steps(host(recordings, "without_host"))
+    assert found is not None
+    assert found.markers.num.tolist() == [7]
+
+
+def test_ops_that_are_thrown_away_count_for_the_price(recordings: Path) -> None:
+    """Without them, the profiler seems to cost nothing and runs all the time."""
+    overview = stepscope.open(recordings / "ranges_alone").overview_page()
+    assert "record_function" not in said(recordings, "ranges_alone")["counts"]
+    assert overview.steps.recorded_frac < 0.7
+
+
 def test_waiting_for_the_loader_is_input(recordings: Path) -> None:
     """Each batch takes 4 ms to load in the training process: nothing hides it."""
     overview = stepscope.open(recordings / "loader").overview_page()

@@ -260,6 +260,28 @@ def watched(folder: Path) -> Capture:
     return capture
 
 
+def without_host(folder: Path) -> Capture:
+    """Nothing of the host is asked for: its ops run as if nobody recorded."""
+    stepscope.start(folder, options(host_tracer_level=0))
+    on: set[bool] = set()
+    train(between=lambda: on.add(torch.autograd._profiler_enabled()))
+    with stepscope.step(7):
+        train()
+    assert on == {False}
+    return stepscope.stop()
+
+
+def ranges_alone(folder: Path) -> Capture:
+    """Ops that nobody asked for: they cost as much as others, and are thrown away."""
+    stepscope.start(folder, options(host_tracer_level=1, memory=False, price=1.2))
+    one, until = torch.ones(8, 8), time.monotonic() + 3.0
+    while time.monotonic() < until:
+        with torch.profiler.record_function("a range"):
+            for _ in range(100):
+                one = torch.tanh(one)
+    return stepscope.stop()
+
+
 def options(**given: Any) -> stepscope.ProfilerOptions:
     return stepscope.ProfilerOptions(frameworks=("torch",), **given)
 
@@ -267,6 +289,7 @@ def options(**given: Any) -> stepscope.ProfilerOptions:
 PROGRAMS = (
     loader, workers, chunks, chunks_in_a_range, ended_in_a_range, again_and_again, from_outside,
     served, stopped_elsewhere, annotated, busy, scheduled, watched, forked,
+    without_host, ranges_alone,
 )  # fmt: skip
 
 # What looks at the process's heap: each by its name, in a process where no other one has run.

@@ -47,12 +47,14 @@ class Recorded:
         events: Events in it.
         notes: Messages for a person.
         seconds: Processor time that another process took to make it.
+        omitted: Events that the framework handed over besides, and that were not asked for.
     """
 
     xspace: bytes = b""
     events: int = 0
     notes: tuple[Note, ...] = ()
     seconds: float = 0.0
+    omitted: int = 0
 
 
 #: What ``collect`` gives: the recording, or what makes it of what was taken. The latter is called

@@ -90,6 +90,8 @@ class _Slot:
     state: Literal["waiting", "running", "failed"] = "waiting"
     taken: int = 0
     kept: int = 0
+    # Recorded, but not asked for: they cost as much as the others.
+    omitted: int = 0
 
     @property
     def events(self) -> int:
@@ -602,6 +604,8 @@ class Recording:
         recorded = self._safely(slot, collected) if callable(collected) else collected
         for note in recorded.notes:
             self._note(note.slug, note.severity, note.message)
+        slot.omitted += recorded.omitted
+        self._converting += recorded.seconds
         if not recorded.xspace:
             return
         try:
@@ -611,7 +615,6 @@ class Recording:
             self._note("recorder-failed", "error", text)
             return
         slot.taken += recorded.events
-        self._converting += recorded.seconds
         if clock.options:
             self._effective = clock.options
             for text in differences(self.options, clock.options, slot.recorder.name):
@@ -858,7 +861,8 @@ class Recording:
 
     def _program_events(self) -> int:
         """Events whose number the program decides: not samples, nor readings of counters."""
-        return sum(slot.events for slot in self._slots if slot.recorder.name not in _BY_THE_CLOCK)
+        by_program = (slot for slot in self._slots if slot.recorder.name not in _BY_THE_CLOCK)
+        return sum(slot.events + slot.omitted for slot in by_program)
 
     def _seconds(self, stopped_ns: int) -> float:
         return max(stopped_ns - self._started_ns, 0) / 1e9 if self._started_ns else 0.0

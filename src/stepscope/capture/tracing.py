@@ -297,13 +297,19 @@ class KeptAnnotations:
         begin_ns = time.time_ns()
 
         def end() -> None:
-            end_ns = time.time_ns()
-            thread = threading.get_native_id()
-            if thread not in self.names:
-                self.names[thread] = threading.current_thread().name
-            self._ended.append((thread, (name, begin_ns, end_ns - begin_ns, told)))
+            self._append(name, begin_ns, time.time_ns(), told)
 
         return end
+
+    def step(self, name: str, number: int, start_ns: int, end_ns: int) -> None:
+        """A step of the calling thread has ended."""
+        self._append(name, start_ns, end_ns, {"step_num": number, "_r": 1})
+
+    def _append(self, name: str, begin_ns: int, end_ns: int, told: Mapping[str, object]) -> None:
+        thread = threading.get_native_id()
+        if thread not in self.names:
+            self.names[thread] = threading.current_thread().name
+        self._ended.append((thread, (name, begin_ns, end_ns - begin_ns, told)))
 
     def take(self) -> dict[int, list[_Row]]:
         """(name, start ns, duration ns, values) by thread since the last time."""

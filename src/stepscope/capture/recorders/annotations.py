@@ -36,6 +36,10 @@ class AnnotationRecorder:
         """Annotations kept here."""
         return self._kept.emit
 
+    def step(self, name: str, number: int, start_ns: int, end_ns: int) -> None:
+        """A step of the calling thread has ended."""
+        self._kept.step(name, number, start_ns, end_ns)
+
     def collect(self) -> Recorded:
         """What was annotated since the last time."""
         taken = self._kept.take()

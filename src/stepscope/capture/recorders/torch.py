@@ -131,6 +131,8 @@ class TorchRecorder:
             has_shapes=self._has_shapes,
             has_memory=options.memory and not self._is_light,
         )
+        if self._profile is None:
+            return
         if self._is_first:
             # Kineto complains on stderr unless the thread that loaded it is the first to begin.
             self._is_first = False
@@ -218,7 +220,12 @@ class TorchRecorder:
 
     def annotation(self) -> Emitter:
         """Annotations as ranges of PyTorch's own, on the track of their ops."""
-        return _Annotations(self._others.annotation(), self._marks)
+        step = self._others.step if self._profile is None else self._mark
+        return _Annotations(self._others.annotation(), step)
+
+    def _mark(self, name: str, number: int, start_ns: int, end_ns: int) -> None:
+        thread = threading.get_native_id()
+        self._marks.append(StepMark(thread, name, number, start_ns, end_ns - start_ns))
 
     def collect(self) -> Collected:
         """The profiler's trace; what it takes to read it is left for when recording goes on."""
@@ -269,7 +276,8 @@ class TorchRecorder:
         self._steps = done.count
         notes = tuple(self._notes(options, done.lost))
         events = done.events + others.events
-        return Recorded(done.xspace + others.xspace, events, notes, done.seconds)
+        xspace = done.xspace + others.xspace
+        return Recorded(xspace, events, notes, done.seconds, done.omitted)
 
     def close(self) -> None:
         """End the process that converts traces."""
@@ -328,15 +336,15 @@ class _Annotations:
 
     Args:
         elsewhere: Takes those of threads that PyTorch does not watch.
-        marks: Takes steps reported once they have ended.
+        step: Takes steps reported once they have ended.
     """
 
-    def __init__(self, elsewhere: Emitter, marks: list[StepMark]) -> None:
+    def __init__(self, elsewhere: Emitter, step: Callable[[str, int, int, int], None]) -> None:
         torch = sys.modules["torch"]
         self._enabled = torch.autograd._profiler_enabled
         self._begin = torch._C._profiler._RecordFunctionFast
         self._elsewhere = elsewhere
-        self._marks = marks
+        self.step = step
 
     def __call__(self, name: str, metadata: Mapping[str, Any]) -> Callable[[], object]:
         """Begin an annotation; what is returned ends it."""
@@ -346,11 +354,6 @@ class _Annotations:
         opened.__enter__()
         open_annotations.add(opened)
         return functools.partial(_close, opened)
-
-    def step(self, name: str, number: int, start_ns: int, end_ns: int) -> None:
-        """A step of the calling thread has ended."""
-        thread = threading.get_native_id()
-        self._marks.append(StepMark(thread, name, number, start_ns, end_ns - start_ns))
 
 
 def _close(opened: Any) -> None:

@@ -77,6 +77,7 @@ class Converted:
         xspace: The planes.
         events: Events in them.
         lost: Events of the trace that could not be read.
+        omitted: Events of the trace that were not asked for.
         count: Steps so far.
         seconds: Processor time that another process took.
     """
@@ -84,6 +85,7 @@ class Converted:
     xspace: bytes
     events: int
     lost: int
+    omitted: int
     count: StepCount
     seconds: float = 0.0
 
@@ -141,7 +143,9 @@ class Converter:
         said = json.loads(printed)
         planes = (folder / _PLANES).read_bytes()
         count = StepCount(**said["count"])
-        return Converted(planes, said["events"], said["lost"], count, said["seconds"])
+        return Converted(
+            planes, said["events"], said["lost"], said["omitted"], count, said["seconds"]
+        )
 
     def _answer(self, trace: Path, seconds: float) -> str:
         """The line that the process prints for a trace; "" if it ends instead."""
@@ -194,7 +198,9 @@ def _here(trace: Path, settings: ConversionSettings) -> Converted:
         marks=settings.marks,
         clock_rate_khz=settings.clock_rate_khz,
     )
-    return Converted(xspace, events, found.lost, count)
+    handed_over = sum(len(rows["start_ns"]) for rows in (found.slices, found.memory) if rows)
+    omitted = 0 if settings.ops else max(handed_over + len(settings.marks) - events, 0)
+    return Converted(xspace, events, found.lost, omitted, count)
 
 
 def main() -> None:
@@ -208,7 +214,12 @@ def main() -> None:
         settings = ConversionSettings.from_text((trace.parent / _SETTINGS).read_text("utf-8"))
         done = _here(trace, settings)
         (trace.parent / _PLANES).write_bytes(done.xspace)
-        said = {"events": done.events, "lost": done.lost, "count": dataclasses.asdict(done.count)}
+        said = {
+            "events": done.events,
+            "lost": done.lost,
+            "omitted": done.omitted,
+            "count": dataclasses.asdict(done.count),
+        }
         used = time.process_time()
         print(json.dumps(said | {"seconds": used - spent}), flush=True)
         spent = used

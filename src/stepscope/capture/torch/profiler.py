@@ -22,6 +22,8 @@ from stepscope.formats.kineto.reading.texts import lenient_json
 _COMPILER: Final = "torch._inductor.config"
 #: The ``host_tracer_level`` from which shapes of ops are recorded; they cost a sixth of an op more.
 _SHAPES_LEVEL: Final = 2
+#: The level from which the host is recorded at all.
+_HOST_LEVEL: Final = 1
 _UNFINISHED: Final = b'"finished": false'
 _ADDRESS_KEY: Final = b'"Addr": '
 _PHASE_KEY: Final = b'"ph": "'
@@ -40,7 +42,7 @@ def wants_shapes(options: ProfilerOptions) -> bool:
 def new_profile(
     options: ProfilerOptions, *, is_local: bool, has_shapes: bool, has_memory: bool
 ) -> Any:
-    """A ``torch.profiler.profile`` that has not begun.
+    """A ``torch.profiler.profile`` that has not begun; None if nothing is left to record.
 
     Args:
         options: What is asked for.
@@ -52,9 +54,11 @@ def new_profile(
     from torch._C._profiler import _ExperimentalConfig
 
     kinds = torch.profiler.ProfilerActivity
-    activities = [kinds.CPU]
+    activities = [kinds.CPU] if options.host_tracer_level >= _HOST_LEVEL else []
     if options.device_tracer_level > 0:
         activities += [kind for kind in torch.profiler.supported_activities() if kind != kinds.CPU]
+    if not activities:
+        return None
     wanted: dict[str, Any] = {"trace_only": True, "profile_all_threads": not is_local}
     while True:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -65,11 +65,12 @@ def host_plane(
     found = None
     if count is not None and not are_marked:
         found = steps.training_steps(slices, count) or steps.engine_steps(slices, count)
-    if found is not None and found.place in lines:
+    if found is not None:
         code = np.full(len(found.number), plane.name(found.name))
         by = np.full(len(found.number), plane.text(found.marked_by))
         numbers = [*_step_stats(found.number), Stat(names.MARKED_BY, by, is_text=True)]
-        lines[found.place].add(code, found.start_ns, found.duration_ns, numbers)
+        line = lines.setdefault(found.place, LineParts())
+        line.add(code, found.start_ns, found.duration_ns, numbers)
     _add_marks(slices, plane, marks, lines)
     stats = _HostStats(trace, slices, plane, said)
     # Each line is written before the next is put together: what it is made of is as large again.
@@ -89,14 +90,14 @@ def _add_marks(
     slices: Slices,
     plane: PlaneWriter,
     marks: Sequence[steps.StepMark],
-    lines: Mapping[int, LineParts],
+    lines: dict[int, LineParts],
 ) -> None:
-    """Put steps on the lines of the threads that reported them."""
-    place_of = {slices.thread(place)[0]: place for place in lines}
+    """Put steps on the lines of the threads that reported them, whatever else is shown there."""
+    place_of = {slices.thread(place)[0]: place for place in np.unique(slices.place).tolist()}
     for thread in dict.fromkeys(mark.thread for mark in marks):
         mine = [mark for mark in marks if mark.thread == thread]
         if thread in place_of:
-            lines[place_of[thread]].add(
+            lines.setdefault(place_of[thread], LineParts()).add(
                 plane.names(mark.name for mark in mine),
                 np.asarray([mark.start_ns for mark in mine]),
                 np.asarray([mark.duration_ns for mark in mine]),

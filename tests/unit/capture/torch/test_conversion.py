@@ -54,6 +54,11 @@ def test_another_process_makes_what_this_one_would(
     assert {plane.name for plane in parse(elsewhere.xspace).planes} >= {"/host:CPU"}
 
 
+def test_ops_that_were_not_asked_for_are_counted(converter: Converter, trace: Path) -> None:
+    done = converter.convert(trace, dataclasses.replace(SETTINGS, ops=False), 60)
+    assert (done.events, done.omitted) == (1, 50)  # the step that the loop reported
+
+
 def test_the_process_stays_for_the_next_trace_and_another_takes_its_place(
     converter: Converter, trace: Path
 ) -> None:

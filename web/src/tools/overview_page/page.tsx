@@ -148,7 +148,7 @@ function AverageStep({ result, tool, pageFor }: OverviewProps) {
       note={
         hasSteps(steps)
           ? `mean of ${plural(steps.count, "step")}${whose(result)}; the parts sum to the step`
-          : `${steps.source === "window" && result.times.includes("no step") ? "no steps were found; " : ""}the parts sum to the recording`
+          : `${steps.source === "window" && result.times.includes("no step") ? "no steps were found; " : ""}${steps.count > 1 ? `mean of its ${steps.count} parts` : "the parts sum to the recording"}`
       }
       file={`${result.session} average step`}
     >

@@ -9,6 +9,7 @@ from stepscope.quantities import count_words, milliseconds, percent, share_words
 from stepscope.surfaces.cli.pages.page import Page
 from stepscope.surfaces.cli.pages.parts import diagnostics, findings, title_line
 from stepscope.surfaces.format import clean, pad, shorten, width
+from stepscope.tables.steps.found import WINDOW
 from stepscope.verdicts.account import Steps
 
 _NOT_IN_TOP = ("rank", "host_or_device", "tensor_core_eligible", "tensor_core_used")
@@ -74,7 +75,9 @@ def _write_screen(page: Page, result: OverviewPage) -> None:
     for one in [one for one in result.diagnostics if one.severity != "info"][:_WARNING_LINES]:
         page.folded(f"! {clean(one.message)}", 1, style="yellow")
     steps = result.steps
-    if steps.count:
+    if steps.source == WINDOW:
+        page.folded(f"  Steps       none found · {_whole(steps)} is accounted for", 1)
+    elif steps.count:
         counted = f"{count_words(steps.count, 'step')} {steps.found} ({steps.certainty})"
         median = milliseconds(steps.time_ms.median) + (" median" if steps.count > 1 else "")
         page.folded(f"  Step time   {median} · {counted}", 1)
@@ -84,6 +87,13 @@ def _write_screen(page: Page, result: OverviewPage) -> None:
     page.heading("What to change")
     findings(page, result.findings)
     page.folded("More: ops, environment, completeness: --all", 1, style="dim")
+
+
+def _whole(steps: Steps) -> str:
+    """What is accounted for in place of steps."""
+    if steps.count == 1:
+        return "the whole recording"
+    return f"the mean of the recording's {steps.count:,} parts"
 
 
 def _undisturbed(steps: Steps) -> str:
@@ -106,7 +116,8 @@ def _undisturbed(steps: Steps) -> str:
 def _figures(page: Page, result: OverviewPage) -> None:
     steps, times = result.steps, result.steps.time_ms
     page.blank()
-    if steps.count:
+    is_window = steps.source == WINDOW
+    if steps.count and not is_window:
         spread = "" if math.isnan(times.std) else f" ± {milliseconds(times.std)}"
         mean = f"{milliseconds(times.mean)} mean{spread}"
         page.line(
@@ -127,8 +138,9 @@ def _figures(page: Page, result: OverviewPage) -> None:
             f"({throughput.examples_per_step:,} a step, {clean(throughput.source)})"
         )
     dropped = f", {steps.dropped} dropped" if steps.dropped else ""
+    counted = f"{count_words(steps.count, 'step')} {steps.found}"
     page.text(
-        f"{count_words(steps.count, 'step')} {steps.found} ({steps.certainty}{dropped}). "
+        f"{'' if is_window else f'{counted} ({steps.certainty}{dropped}). '}"
         f"{clean(steps.explanation)}",
         lead="  Steps       ",
     )
@@ -150,13 +162,14 @@ def _figures(page: Page, result: OverviewPage) -> None:
 
 
 def _average_step(page: Page, result: OverviewPage, most: int | None = None) -> None:
-    parts = result.breakdown_ms
+    parts, steps = result.breakdown_ms, result.steps
     total = sum(value for value in parts.values() if math.isfinite(value))
-    if not result.steps.count or total <= 0:
+    if not steps.count or total <= 0:
         return
     hosts = len(result.hosts)
     whose = f" · each step as on the slowest of {hosts} hosts in it" if hosts > 1 else ""
-    title = f"Average step · {milliseconds(total)}"
+    what = _whole(steps).capitalize() if steps.source == WINDOW else "Average step"
+    title = f"{what} · {milliseconds(total)}"
     page.heading(title + whose if width(title + whose) <= (page.width or 1000) else title)
     labels = result.part_labels
     shown = {name: value for name, value in parts.items() if value > 0}
