@@ -53,6 +53,7 @@ class profile:
         verbose: bool = True,
     ) -> None:
         self._loop = LoopRecorder(logdir, plan(schedule, steps), options, verbose=verbose)
+        self._hook: Any = None  # what tells of the steps, where the loop does not
 
     @property
     def captures(self) -> list[Capture]:
@@ -81,6 +82,8 @@ class profile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._hook is not None:
+            self._hook.remove()
         self._loop.finish()
 
 
@@ -116,6 +119,6 @@ def watch(
         if id(optimizer) == first[0]:
             watched.step()
 
-    register_optimizer_step_post_hook(stepped)
+    watched._hook = register_optimizer_step_post_hook(stepped)
     atexit.register(watched.__exit__, None, None, None)
     return watched
