@@ -42,6 +42,9 @@ type Query = Readonly<Record<string, string>>;
 
 const ROOT = "api/v1/";
 
+/** Answers that were asked for before this script ran (early.js), by address; each serves once. */
+const early = (globalThis as { early?: Record<string, Promise<Response>> }).early ?? {};
+
 /** Relative URL of an endpoint; empty values are left out. */
 export function apiUrl(path: string, query: Query = {}): string {
   const search = new URLSearchParams();
@@ -60,14 +63,18 @@ async function request(
   // Nothing to show and unreadable input are states of a page: as errors, browsers would log them.
   const headers: Record<string, string> = { accept, "x-stepscope-errors": "soft" };
   if (order) headers["content-type"] = "application/json";
+  const { [url]: asked } = early;
+  delete early[url];
   try {
     response = report
       ? await report.answer(url)
-      : await fetch(url, {
-          headers,
-          ...(order ? { method: "POST", body: JSON.stringify(order) } : {}),
-          ...(signal ? { signal } : {}),
-        });
+      : await (asked ??
+          fetch(url, {
+            headers,
+            ...(order ? { method: "POST", body: JSON.stringify(order) } : {}),
+            ...(signal ? { signal } : {}),
+          }));
+    signal?.throwIfAborted();
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ServerGone("The Stepscope server does not answer.");

@@ -1,5 +1,6 @@
 /** Overview: the verdict, five figures, the average step, the steps, what to do, the top ops. */
 
+import { useEffect, useState } from "preact/hooks";
 import type { OverviewPage } from "../../api/types.gen.ts";
 import { count, duration, plural, wholePercent } from "../../base/format.ts";
 import { LIMIT_COLOURS, partsFor } from "../../base/parts.ts";
@@ -23,12 +24,12 @@ import { accountOf, type WindowAccount, WindowBar } from "./window.tsx";
 
 export function Overview(props: OverviewProps) {
   const { result } = props;
-  const { binding: ops, said } = useWithoutConstants(useTable(props, "top_ops", result.top_ops));
-  const work = props.pageFor("work_table", { group_by: "op" });
   const advice = useAdvice(props.query);
   // Until everything is read: what the overview alone can say.
   const findings = typeof advice === "string" ? result.findings : advice.findings;
-  const whole = wholeOf(result);
+  // The first screen does not wait for the rest.
+  const [isPainted, setPainted] = useState(false);
+  useEffect(() => setPainted(true), []);
   return (
     <div class="overview">
       <Verdict result={result} />
@@ -43,8 +44,25 @@ export function Overview(props: OverviewProps) {
           medianMs={result.steps.time_ms.median}
         />
       )}
+      {isPainted && <Below {...props} {...{ advice, findings }} />}
+    </div>
+  );
+}
+
+interface BelowProps extends OverviewProps {
+  readonly advice: ReturnType<typeof useAdvice>;
+  readonly findings: OverviewPage["findings"];
+}
+
+/** All below the first screen. */
+function Below({ advice, findings, ...props }: BelowProps) {
+  const { result } = props;
+  const { binding: ops, said } = useWithoutConstants(useTable(props, "top_ops", result.top_ops));
+  const work = props.pageFor("work_table", { group_by: "op" });
+  return (
+    <>
       <div class="columns-2-1">
-        <Findings {...props} {...{ advice, findings, whole }} />
+        <Findings {...props} {...{ advice, findings, whole: wholeOf(result) }} />
         <div>
           <OverviewRun result={result} />
           <BatchSize {...props} />
@@ -69,7 +87,7 @@ export function Overview(props: OverviewProps) {
       <Diagnostics
         diagnostics={result.diagnostics.filter(({ message }) => !isNoted(result, message))}
       />
-    </div>
+    </>
   );
 }
 

@@ -1,0 +1,28 @@
+// Asks for what the first page needs while the browser compiles the application, which then takes
+// the answers by their address (client.ts). The page's policy allows no script inside the HTML.
+{
+  const early = {};
+  const headers = { accept: "application/json", "x-stepscope-errors": "soft" };
+  const ask = (path, query = {}) => {
+    const words = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
+    const url = `api/v1/${path}${words.size ? `?${words}` : ""}`;
+    early[url] = fetch(url, { headers });
+    early[url].catch(() => {}); // whoever takes the answer reports it
+    return early[url];
+  };
+  const [page, search] = location.hash.replace(/^#\/?/, "").split("?");
+  const { run, host, ...rest } = Object.fromEntries(new URLSearchParams(search));
+  const session = ask("session");
+  // The timeline asks for its tracks first.
+  if (page !== "trace_viewer" && page !== "timeline") ask("tools", { run, host });
+  if ((page === "" || page === "overview_page") && Object.keys(rest).length === 0) {
+    const overview = (of) => ask("tool/overview_page", { run: of, host, layout: "coded" });
+    if (run) overview(run);
+    else
+      session
+        .then((answer) => answer.clone().json())
+        .then((info) => info.default_run && overview(info.default_run))
+        .catch(() => {});
+  }
+  window.early = early;
+}
