@@ -81,6 +81,13 @@ def test_evidence_draws_three_hosts_with_the_error_of_their_clocks(pod: Page) ->
     meeting = pod.get_by_role("img", name=re.compile("suspect: GPU:1 of worker-1 arrives"))
     expect(meeting).to_be_visible()
     assert meeting.locator(".whisker").count() == 3
+    bars = [
+        bar.bounding_box() for bar in meeting.locator("rect.fill-device, rect.fill-other").all()
+    ]
+    left = min(bar["x"] for bar in bars if bar)
+    for whisker in meeting.locator(".whisker").all():
+        box = whisker.bounding_box()
+        assert box is not None and box["x"] >= left - 1, "it is drawn over the names"
     pod.get_by_role("link", name="Timeline of 2 hosts").click()
     expect(pod).to_have_url(re.compile(r"#/trace_viewer\?.*host=worker-1%2Cworker-0"))
     expect(pod.get_by_role("heading", name="Timeline")).to_be_visible()

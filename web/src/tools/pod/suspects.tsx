@@ -62,7 +62,9 @@ function Meeting(props: MeetingProps) {
   const u = at([...numbersOf(columns.clock_u_us)]).map((value) => value / 1000);
   const left = Math.max(...labels.map((label) => textWidth(label, "normal", 12))) + 12;
   const most = Math.max(...ends);
-  const x = (ms: number) => left + (ms / (most || 1)) * (width - left - 8);
+  // Whiskers may be longer than what is drawn; they end at the names and at the edge.
+  const x = (ms: number) =>
+    Math.min(width, Math.max(left, left + (ms / (most || 1)) * (width - left - 8)));
   const last = Math.max(...arrives);
   const ticks = momentTicks(0, most, Math.max(2, Math.floor((width - left) / 110)));
   const steps = at([...numbersOf(columns.step_num)]);
