@@ -12,17 +12,19 @@
   };
   const [page, search] = location.hash.replace(/^#\/?/, "").split("?");
   const { run, host, ...rest } = Object.fromEntries(new URLSearchParams(search));
+  const askOf = (of) => {
+    // Which tools have something to show draws nothing of the timeline: they are asked for later.
+    if (page === "trace_viewer" || page === "timeline") ask("timeline/meta", { run: of, host });
+    else ask("tools", { run: of, host });
+    if ((page === "" || page === "overview_page") && Object.keys(rest).length === 0)
+      ask("tool/overview_page", { run: of, host, layout: "coded" });
+  };
   const session = ask("session");
-  // The timeline asks for its tracks first.
-  if (page !== "trace_viewer" && page !== "timeline") ask("tools", { run, host });
-  if ((page === "" || page === "overview_page") && Object.keys(rest).length === 0) {
-    const overview = (of) => ask("tool/overview_page", { run: of, host, layout: "coded" });
-    if (run) overview(run);
-    else
-      session
-        .then((answer) => answer.clone().json())
-        .then((info) => info.default_run && overview(info.default_run))
-        .catch(() => {});
-  }
+  if (run) askOf(run);
+  else
+    session
+      .then((answer) => answer.clone().json())
+      .then((info) => info.default_run && askOf(info.default_run))
+      .catch(() => {});
   window.early = early;
 }

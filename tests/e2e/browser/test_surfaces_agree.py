@@ -48,7 +48,7 @@ _READ = r"""() => {
 }"""
 
 Interval = tuple[str, float, float]
-Numbers = dict[tuple[str, ...], Interval]
+Numbers = dict[tuple[str, tuple[str, ...]], Interval]
 
 
 def interval(text: str, unit: str = "") -> Interval | None:
@@ -93,9 +93,9 @@ def table_numbers(head: list[str], rows: list[list[str]], keys: frozenset[str]) 
                 continue
             number = interval(cells[name], unit)
             if again:
-                found.pop((name, *key), None)
+                found.pop((name, key), None)
             elif number is not None:
-                found[name, *key] = number
+                found[name, key] = number
     return found
 
 

@@ -74,7 +74,7 @@ async function request(
             ...(order ? { method: "POST", body: JSON.stringify(order) } : {}),
             ...(signal ? { signal } : {}),
           }));
-    signal?.throwIfAborted();
+    if (asked) signal?.throwIfAborted();
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ServerGone("The Stepscope server does not answer.");

@@ -12,13 +12,11 @@ import "./shell.css";
 
 import { render } from "preact";
 import { Shell } from "./shell.tsx";
-import { askEarly } from "./state/prefetch.ts";
 import { followAddress, loadSession } from "./state/shell.ts";
 import { applyTheme } from "./state/theme.ts";
 
 applyTheme();
 followAddress();
-askEarly();
 void loadSession();
 const root = document.getElementById("app");
 if (root) render(<Shell />, root);

@@ -1,7 +1,7 @@
 /** The frame of every page, and the choice of what is in it. */
 
 import { useEffect, useRef } from "preact/hooks";
-import { reportNotes } from "../api/client.ts";
+import { getTools, reportNotes } from "../api/client.ts";
 import {
   type ErrorInfo,
   type RunInfo,
@@ -20,8 +20,8 @@ import { SqlView } from "./sql_view.tsx";
 import { type Loaded, useAnswer } from "./state/answer.ts";
 import { captureOpen } from "./state/capture.ts";
 import { helpOpen, listenForKeys, paletteOpen } from "./state/keys.ts";
-import { toolsOf } from "./state/prefetch.ts";
 import {
+  beforeTools,
   currentRun,
   isTimeline,
   loadSession,
@@ -42,7 +42,7 @@ export function Shell() {
   const run = currentRun.value;
   const host = route.value.host;
   const answer = useAnswer(`tools ${run?.id} ${host}`, `tools ${run?.id}`, run?.id ?? "", () =>
-    run ? toolsOf(run.id, host) : Promise.resolve(NO_TOOLS),
+    run ? beforeTools().then(() => getTools(run.id, host)) : Promise.resolve(NO_TOOLS),
   );
   const tools = answer.value ?? NO_TOOLS;
   const entries = entriesOf(tools);

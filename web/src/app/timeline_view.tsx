@@ -1,14 +1,14 @@
 /** The timeline's page in the frame: its recording loaded, with progress, or why it cannot be. */
 
 import { useEffect, useState } from "preact/hooks";
+import { getTimelineMeta } from "../api/timeline.ts";
 import type { RunInfo, ToolInfo } from "../api/types.gen.ts";
 import { rangeText } from "../engine/address.ts";
 import type { Params } from "../tools/sections/page_link.ts";
 import { Thing } from "../tools/sections/row_links.tsx";
 import { TimelinePage } from "../trace/timeline_page.tsx";
 import { useAnswer } from "./state/answer.ts";
-import { timelineOf, timelineShown } from "./state/prefetch.ts";
-import { route, select, session } from "./state/shell.ts";
+import { route, select, session, timelineShown } from "./state/shell.ts";
 import { Failure, pagesOf, Waiting } from "./tool_view.tsx";
 
 const TITLE = "Timeline";
@@ -26,8 +26,11 @@ export function TimelineView({ tool, tools, run, onParams }: TimelineViewProps) 
   // Counts how often the recording was replaced: its answer must not come from the cache then.
   const [generation, setGeneration] = useState(0);
   const key = `timeline ${run.id} ${host} ${generation}`;
-  const answer = useAnswer(key, key, run.id, (signal) => timelineOf(run.id, host, signal));
+  const answer = useAnswer(key, key, run.id, (signal) => getTimelineMeta(run.id, host, signal));
   useEffect(() => timelineShown, []);
+  useEffect(() => {
+    if (answer.error) timelineShown();
+  }, [answer.error]);
   if (answer.value) {
     return (
       <TimelinePage

@@ -5,7 +5,6 @@ import { beginCapture, checkCapture, getCapture, stopCapture } from "../../api/c
 import { ApiError } from "../../api/client.ts";
 import type { CaptureCheckInfo, CaptureInfo, ErrorInfo } from "../../api/types.gen.ts";
 import type { CaptureOrder } from "../../engine/capture_request.ts";
-import { forgetEarly } from "./prefetch.ts";
 import { loadSession, navigate, noteFailure } from "./shell.ts";
 
 const POLL_MS = 300;
@@ -75,7 +74,6 @@ async function follow(): Promise<void> {
   }
   const ended = capture.value;
   if (ended?.state !== "done") return;
-  forgetEarly();
   await loadSession();
   // With a worker lost the dialog stays, to say which and why.
   const whole = ended.workers.every((worker) => worker.phase === "done" && !worker.notes.length);

@@ -43,6 +43,22 @@ export function isTimeline(page: string): boolean {
   return TIMELINE.includes(page);
 }
 
+let letGo: () => void = () => undefined;
+const shown = new Promise<void>((resolve) => {
+  letGo = resolve;
+});
+
+/** The timeline has its first whole picture, or is left before it had one. */
+export function timelineShown(): void {
+  letGo();
+}
+
+/** When to ask for the tools: which have something to show draws nothing of the timeline. */
+export function beforeTools(): Promise<void> {
+  if (!isTimeline(route.value.page)) letGo();
+  return shown;
+}
+
 /** The timeline's view as it was last left, by run and host: its link in the list leads back. */
 const lastView = new Map<string, Route["params"]>();
 
