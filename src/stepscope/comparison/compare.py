@@ -168,7 +168,7 @@ def compare(
         session=f"{first.name} → {last.name}",
         hosts=tuple(host.name for host in last.profile.hosts),
         diagnostics=(*notes, *(one for run in (first, last) for one in _diagnostics(run))),
-        headline=headline(noise, parts, step_parts, counts)
+        headline=headline(noise, parts, step_parts, counts, _most_changed(lines, noise.delta))
         + tail_sentence(noise, tail, samples)
         + _undisturbed(first, last),
         outcome=noise.outcome,
@@ -311,6 +311,19 @@ def _times_of_lines(profile: Profile) -> dict[_Place, tuple[float, int]] | None:
     return found
 
 
+def _most_changed(lines: Table[LineChangeRow], delta_ms: float) -> str:
+    """Return the function that most of a change is in, and by how much; "" if there is none."""
+    for row in lines.records():
+        if row.file and row.delta_ms * delta_ms >= _MOST_FRAC * delta_ms**2:
+            return f"{row.function} ({_line_of(row)}) {time_change(row.delta_ms)}"
+    return ""
+
+
+def _line_of(row: LineChangeRow) -> str:
+    name = re.split(r"[\\/]", row.file)[-1]
+    return f"{name}:{row.line}" if row.line else name
+
+
 def _lines_text(lines: Table[LineChangeRow]) -> str:
     """Return how much of the change is at lines of the program; "" if none is recorded."""
     rows = list(lines.records())
@@ -321,9 +334,7 @@ def _lines_text(lines: Table[LineChangeRow]) -> str:
     text = f"In your code: {time_change(change)} of {time_change(whole)} per step"
     most = own[0]
     if abs(most.delta_ms) >= _MOST_FRAC * abs(change) > 0:
-        name = re.split(r"[\\/]", most.file)[-1]
-        at = f"{name}:{most.line}" if most.line else name
-        text += f", most at {most.function} ({at}): {time_change(most.delta_ms)}"
+        text += f", most at {most.function} ({_line_of(most)}): {time_change(most.delta_ms)}"
     return f"{text}."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from stepscope.comparison.breakdown import NOTHING
 from stepscope.comparison.comparison import PartRow
 from stepscope.quantities import share_words, signed_percent, with_minus
 from stepscope.result import Table
@@ -29,6 +30,7 @@ def headline(
     parts: Table[PartRow],
     step_parts: Table[PartRow],
     counts: tuple[int, int],
+    code: str = "",
 ) -> str:
     """Return what changed, by how much, and mostly where.
 
@@ -37,6 +39,7 @@ def headline(
         parts: What it is made of, op by op.
         step_parts: The same by part of the step.
         counts: Steps of the baseline and of the new run.
+        code: The function of the program that changed most of it, and by how much; "" if unknown.
     """
     delta, before_ms = change.delta, change.baseline
     times = f"{_number(before_ms)} → {_number(change.candidate)} ms per step"
@@ -60,7 +63,7 @@ def headline(
     if change.outcome == "unknown":
         told = "Cannot tell whether the step changed"
         return f"{told}: {times} ({moved}; {interval}).{_changed(step_parts)}"
-    why = ", ".join(main_parts(parts, delta))
+    why = ", ".join(main_parts(parts, delta, code))
     because = f" Mostly: {why}." if why else ""
     how = f"{share[1:]} {change.outcome}" if share else change.outcome.capitalize()
     if before_ms > 0 and change.candidate >= _TIMES * before_ms:
@@ -106,8 +109,11 @@ def _changed(step_parts: Table[PartRow]) -> str:
     return told
 
 
-def main_parts(parts: Table[PartRow], delta_ms: float) -> Iterator[str]:
-    """Yield the parts that make most of a difference, in its direction, beyond their own noise."""
+def main_parts(parts: Table[PartRow], delta_ms: float, code: str = "") -> Iterator[str]:
+    """Yield the parts that make most of a difference, in its direction, beyond their own noise.
+
+    ``code`` stands for time in which nothing was recorded but samples of the program.
+    """
     named = 0
     for row in parts.rows():
         own = row["delta_ms"]
@@ -115,7 +121,8 @@ def main_parts(parts: Table[PartRow], delta_ms: float) -> Iterator[str]:
             continue
         if row["noise_ms"] is not None and abs(own) <= row["noise_ms"]:
             continue
-        yield f"{spoken(row)} {_signed(own)} ms"
+        is_named = bool(code) and row["name"] == NOTHING
+        yield code if is_named else f"{spoken(row)} {_signed(own)} ms"
         named += 1
         if named == _NAMED:
             return

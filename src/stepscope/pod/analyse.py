@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -155,7 +156,8 @@ class _Analysis:
                 "a different one each time: the work is uneven, no device is slow."
             )
         first = next(suspects.rows())
-        since = "" if first["since_step"] < 0 else f" since step {first['since_step']}"
+        late = first["since_step"]
+        since = "" if late is None else f" since step {late:.0f}"
         why = f": {first['evidence']}" if first["evidence"] else ""
         # A cost within its standard error may be none.
         costs = "costs" if first["cost_ms"] > first["error_ms"] else "may cost"
@@ -185,7 +187,7 @@ class _Analysis:
                 "pattern": [one.pattern for one in why],
                 "late_frac": [one.late_frac for one in suspects],
                 "since_step": [
-                    int(number[one.first_late]) if late else -1
+                    float(number[one.first_late]) if late else math.nan
                     for one, late in zip(suspects, began, strict=True)
                 ],
                 "z": [one.z for one in suspects],

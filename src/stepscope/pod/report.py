@@ -41,7 +41,7 @@ class SuspectRow(Row):
     evidence: Annotated[str, Column("Evidence", kind="text")]
     pattern: Annotated[str, Column("When", kind="category")]
     late_frac: Annotated[float, Column("Late steps", unit="%", kind="ratio")]
-    since_step: Annotated[int, Column("Since step", kind="number", help="-1: not known.")]
+    since_step: Annotated[float, Column("Since step", kind="number")]
     z: Annotated[float, Column("z", kind="number", help="Distance from its peers, in spreads.")]
     work_ratio: Annotated[
         float, Column("× peers", kind="number", help="Its own work, or transfers, against peers'.")

@@ -294,6 +294,7 @@ def test_which_part_of_a_change_is_in_my_code(open_page: Opener) -> None:
     me = Person(page)
     me.goes_to("Compare")
     expect(page.locator(".verdict")).to_contain_text("2026_01_03")
+    expect(page.locator(".verdict h2")).to_contain_text("Mostly: flip (augment.py:40) +600")
     said = page.get_by_text("In your code")
     expect(said).to_contain_text(
         re.compile(r"\+600\sµs of \+600\sµs per step, most at flip \(augment.py:40\)")

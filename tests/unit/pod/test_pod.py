@@ -175,6 +175,7 @@ def test_kernel_that_only_one_rank_runs_is_its_cause(tmp_path: Path) -> None:
     with stepscope.open(tmp_path) as session:
         suspect = next(session.pod(keep="no").suspects.records())
     assert suspect.cause == "unequal"
+    assert np.isnan(suspect.since_step)  # late from the first recorded step on
     assert suspect.evidence == "it runs masked_scatter, which its peers do not"
 
 

@@ -1620,7 +1620,7 @@ export interface SuspectRow {
   readonly pattern: readonly (string | null)[];
   /** Late steps (%). */
   readonly late_frac: readonly (number | null)[];
-  /** Since step. -1: not known. */
+  /** Since step. */
   readonly since_step: readonly (number | null)[];
   /** z. Distance from its peers, in spreads. */
   readonly z: readonly (number | null)[];

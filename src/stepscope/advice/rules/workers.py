@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -305,7 +306,7 @@ def _suspected(cause: str, case: Case, suspects: list[SuspectRow]) -> Iterator[A
             pattern=row.pattern,
             late_frac=row.late_frac,
             evidence_text=row.evidence or None,
-            since_step=row.since_step if row.since_step >= 0 else None,
+            since_step=None if math.isnan(row.since_step) else int(row.since_step),
             advice=advice.get(row.cause, advice["compare"]),
         )
 

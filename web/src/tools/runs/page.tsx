@@ -81,7 +81,7 @@ const COLUMNS: readonly ColumnMeta[] = [
     ...meta("step_time_ms", "Step time", "time", "ms", "Mean of the counted steps."),
     widthPx: 100,
   },
-  { ...meta("device", "Devices", "category"), widthPx: 232 },
+  { ...meta("device", "Devices", "category"), widthPx: 256 },
   { ...meta("verdict", "Verdict", "text"), widthPx: 440 },
   meta("tags", "Tags", "text"),
   meta("note", "Note", "text"),
