@@ -6,7 +6,10 @@
   const ask = (path, query = {}) => {
     const words = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
     const url = `api/v1/${path}${words.size ? `?${words}` : ""}`;
-    early[url] = fetch(url, { headers });
+    // Read to the end even if nobody takes it: a connection would stay open.
+    early[url] = fetch(url, { headers }).then(
+      async (answer) => new Response(await answer.arrayBuffer(), answer),
+    );
     early[url].catch(() => {}); // whoever takes the answer reports it
     return early[url];
   };
