@@ -82,7 +82,7 @@ const COLUMNS: readonly ColumnMeta[] = [
     widthPx: 100,
   },
   { ...meta("device", "Devices", "category"), widthPx: 256 },
-  { ...meta("verdict", "Verdict", "text"), widthPx: 440 },
+  { ...meta("verdict", "Verdict", "text"), widthPx: 400 },
   meta("tags", "Tags", "text"),
   meta("note", "Note", "text"),
   { ...meta("steps", "Steps", "count"), widthPx: 72 },
