@@ -33,7 +33,7 @@ from bench.machine import say
 from bench.recordings import ROOT
 from bench.report import aligned
 from stepscope.columns.space import I64
-from stepscope.tables.account import account
+from stepscope.tables.account import correction
 
 FOLDER: Final = ROOT / ".stepscope" / "bench" / "correction"
 WARM_UP: Final = 5
@@ -367,7 +367,11 @@ class Shares:
 
 def shares(folder: Path, parts: list[str], *, corrected: bool) -> Shares:
     """The parts by the functions that their owners lie in."""
-    with contextlib.nullcontext() if corrected else mock.patch.object(account, "recorder_ps", none):
+    with (
+        contextlib.nullcontext()
+        if corrected
+        else mock.patch.object(correction, "recorder_ps", none)
+    ):
         session = stepscope.open(folder)
         steps, found = session.overview_page().steps, session.step_account()
     spent: dict[str, float] = dict.fromkeys(parts, 0.0)
