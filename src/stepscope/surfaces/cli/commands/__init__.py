@@ -22,7 +22,7 @@ COMMANDS: Final[dict[str, str]] = {
     "ls": "List runs, hosts and files at a path, and why a file does not open.",
     "record": "Run and record a program; options come before its name.",
     "capture": "Record programs that run elsewhere, all at the same time, into a run of LOGDIR.",
-    "attach": "Sample the Python of a running process that did nothing for it.",
+    "attach": "Record a running process that did nothing for it.",
     "dump": "Write the last half minute of a program that has a flight recorder.",
     "monitor": "Show the activity of a running program, without recording it.",
     "doctor": "Check this machine, or a recording, for problems.",

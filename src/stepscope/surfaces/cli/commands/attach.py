@@ -1,11 +1,14 @@
-"""``stepscope attach``: the Python of a running process, from outside."""
+"""``stepscope attach``: a running process, from inside or outside."""
 
 from __future__ import annotations
+
+import sys
 
 import click
 
 from stepscope.surfaces.cli import arguments
 from stepscope.surfaces.cli.output import tell_written
+from stepscope.surfaces.format import clean
 
 
 @click.command()
@@ -24,11 +27,13 @@ from stepscope.surfaces.cli.output import tell_written
     help="Samples of all threads' stacks per second.",
 )
 def attach(process: int, logdir: str, seconds: int, hz: int) -> None:
-    """Sample the Python of a running process that did nothing for it."""
-    from stepscope.capture.attach import attach as sample
+    """Record a running process that did nothing for it."""
+    from stepscope.capture.attach import attach as record
 
-    path = sample(process, logdir, seconds, hz)
-    tell_written(path, f"; next: stepscope advise {path}")
+    place, notes = record(process, logdir, seconds, hz)
+    for note in notes:
+        print(f"stepscope: {clean(note)}", file=sys.stderr)
+    tell_written(place, f"; next: stepscope advise {clean(place)}")
 
 
 COMMAND = attach
