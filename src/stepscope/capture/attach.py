@@ -177,7 +177,8 @@ def _recorded(folder: Path, process: int, seconds: int, run: str) -> Attached:
             ended = "It still writes." if _is_alive(process) else "The process ended before."
             # An ending process writes its recording, but gives no answer any more.
             for path in Path(run).glob(f"*_{process}.*"):
-                return Attached(str(path), (ended,))
+                if path.stat().st_size:
+                    return Attached(str(path), (ended,))
             raise _error(f"Process {process} was not recorded.", ended)
         time.sleep(_LOOK_SECONDS)
     if "place" not in outcome:
