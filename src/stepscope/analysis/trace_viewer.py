@@ -87,15 +87,15 @@ class EventRow(Row):
 
 
 class CounterRow(Row):
-    """One counter over the whole trace, or over the values recorded in a selection."""
+    """One counter over the whole trace; a selection begins with the value that holds then."""
 
     host: Annotated[str, Column("Host", kind="category")]
     section: Annotated[str, Column("Section", kind="category")]
     name: Annotated[str, Column("Counter", kind="name")]
     unit: Annotated[str, Column("Unit", kind="category")]
     samples: Annotated[int, Column("Samples", kind="count")]
-    least: Annotated[float, Column("Least", kind="number", help="Least recorded value.")]
-    most: Annotated[float, Column("Most", kind="number", sort="desc", help="Most recorded value.")]
+    least: Annotated[float, Column("Least", kind="number")]
+    most: Annotated[float, Column("Most", kind="number", sort="desc")]
     last: Annotated[float, Column("Last", kind="number")]
 
 

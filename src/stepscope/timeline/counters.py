@@ -13,7 +13,7 @@ from stepscope.columns.space import I32, I64
 from stepscope.records import dataclass, replace
 from stepscope.schema import names
 from stepscope.tables.core.planes import LineKind, planes
-from stepscope.tables.core.profile import Host
+from stepscope.tables.core.profile import Host, derived
 from stepscope.tables.core.stats import Ints, metadata_texts
 from stepscope.tables.device.perf_counters import counter_samples
 from stepscope.timeline.model import F64, CounterTrack, Labels, Track
@@ -135,15 +135,12 @@ def counter_totals(
 
 def _totals(track: int, counter: CounterTrack, begin_ps: int, end_ps: int) -> CounterTotals | None:
     """The same of one counter, on the clock of its host."""
-    inside = np.searchsorted(counter.time_ps, [begin_ps, end_ps], side="left")
-    # Of values at the range's very begin the last one holds.
-    low = int(np.searchsorted(counter.time_ps, begin_ps, side="right")) - 1
-    high = int(inside[1])
-    if max(low, 0) >= high:
+    within = _within(counter, begin_ps, end_ps)
+    time, value = within.time_ps, within.value
+    if not len(time):
         return None
-    time = np.maximum(counter.time_ps[max(low, 0) : high], begin_ps)
-    value = counter.value[max(low, 0) : high]
     held = np.diff(time, append=end_ps)
+    changes = np.subtract(*np.searchsorted(counter.time_ps, [end_ps, begin_ps], side="left"))
     peak = int(value.argmax())
     return CounterTotals(
         track=track,
@@ -154,13 +151,30 @@ def _totals(track: int, counter: CounterTrack, begin_ps: int, end_ps: int) -> Co
         most=float(value[peak]),
         most_at_ps=int(time[peak]),
         mean=float(np.average(value, weights=held)),
-        changes=high - int(inside[0]),
+        changes=int(changes),
     )
 
 
+def _within(counter: CounterTrack, begin_ps: int, end_ps: int) -> CounterTrack:
+    """Its values in a range; the one that holds as the range begins stands at its begin."""
+    # Of values at the range's very begin the last one holds.
+    low = max(int(np.searchsorted(counter.time_ps, begin_ps, side="right")) - 1, 0)
+    high = int(np.searchsorted(counter.time_ps, end_ps, side="left"))
+    time: I64 = np.maximum(counter.time_ps[low:high], begin_ps)
+    return replace(counter, time_ps=time, value=counter.value[low:high])
+
+
+@derived
 def counter_tracks(host: Host) -> list[tuple[int, Track]]:
     """A track per counter of the host, each with the row of the plane it belongs to."""
-    return [*_recorded(host), *_allocators(host)]
+    if host.whole is None or host.span_ps is None:
+        return [*_recorded(host), *_allocators(host)]
+    found = []
+    for plane, track in counter_tracks(host.whole):
+        counter = track.counter and _within(track.counter, *host.span_ps)
+        if counter is not None and len(counter.time_ps):
+            found.append((plane, replace(track, counter=counter)))
+    return found
 
 
 def _recorded(host: Host) -> list[tuple[int, Track]]:

@@ -150,7 +150,7 @@ def _clipped(host: Host, span: tuple[int, int], *, all_count: bool) -> Host:
 
     kinds = planes(host).plane_kind
     facts = [row for row, line in enumerate(host.space.lines) if kinds[line.plane] in _FACTS]
-    made = Host(host.name, clipped(host.space, *span, facts), span_ps=span)
+    made = Host(host.name, clipped(host.space, *span, facts), span_ps=span, whole=host)
     whole = steps(host)
     if whole is not None and not whole.markers.is_window:
         inside = steps_between(whole, *span, all_count=all_count)

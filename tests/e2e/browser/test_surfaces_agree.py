@@ -19,8 +19,6 @@ from stepscope.surfaces.http.app import STATIC_FOLDER
 from tests.oracle.test_selections import SELECTIONS, SHARED
 
 _MIN_COMPARED = 3  # numbers that both show
-# The page adds the value that a counter has when the range begins, which was recorded before it.
-_HELD_BEFORE = frozenset({("trace_viewer", "Least"), ("trace_viewer", "Most")})
 _UNITS = {
     **{name: ("time", of) for name, of in {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}.items()},
     **{name: ("size", of) for name, of in {"B": 1, "KiB": 2**10, "MiB": 2**20}.items()},
@@ -174,8 +172,7 @@ def compare(tool: str, page: dict[str, Any], terminal: str) -> tuple[int, list[s
                 continue
             printed_numbers = table_numbers(printed_head, printed_rows, keys)
             for at, number in table_numbers(head, rows, keys).items():
-                if (tool, at[0]) not in _HELD_BEFORE:
-                    check(at, number, printed_numbers.get(at))
+                check(at, number, printed_numbers.get(at))
     return compared, wrong
 
 

@@ -14,6 +14,7 @@ from stepscope.tables.device.events import device_events
 from stepscope.tables.host.ops import host_ops
 from stepscope.tables.steps.session import session_steps
 from stepscope.timeline.axis import axis_of
+from stepscope.timeline.counters import counter_tracks
 from stepscope.timeline.selection import Selection, selected
 from tests.profiles import Event, gpu, host, line, plane, space, stream
 from tests.profiles.loops import Kernel, Loop, record
@@ -90,6 +91,16 @@ def test_an_event_across_an_edge_is_one_event_with_its_time_inside() -> None:
     (row,) = kernel_stats(found).kernels.rows()
     assert (row["name"], row["occurrences"]) == ("sgemm", 2)
     assert row["total_duration_us"] == pytest.approx(10 + 20)
+
+
+def test_a_counter_has_the_value_that_holds_as_the_range_begins() -> None:
+    used = [("in use", at, 0, {"counter_value": value}) for at, value in ((10, 7), (50, 9))]
+    counters = host(line("_counters_", *used), line("python", ("main", 0, 100)))
+    for edges, times in (("0.02ms-0.08ms", [20, 50]), ("0.02ms-0.04ms", [20]), ("0ms-0.005ms", [])):
+        found = selected(profile(("h0", space(counters))), Selection(range=edges))
+        tracks = [track.counter for _, track in counter_tracks(found.hosts[0])]
+        assert [int(at) // US for one in tracks if one for at in one.time_ps] == times
+        assert [value for one in tracks if one for value in one.value] == [7, 9][: len(times)]
 
 
 def test_events_that_began_before_the_range_stay_nested() -> None:

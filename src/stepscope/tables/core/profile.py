@@ -37,12 +37,14 @@ class Host:
         space: Its columns.
         as_window: Whether the recording as a whole counts as a step, whatever steps it has.
         span_ps: The range of its clock that it is clipped to; None: as long as it was recorded.
+        whole: What it was clipped from: a value of a counter holds until the next one.
     """
 
     name: str
     space: Space
     as_window: bool = False
     span_ps: tuple[int, int] | None = None
+    whole: Host | None = field(default=None, repr=False)
     cache: dict[str, Any] = field(default_factory=dict, repr=False)
     locks: dict[str, RLock] = field(default_factory=dict, repr=False)
 
