@@ -78,3 +78,16 @@ def test_surfaces_agree_to_the_digit(
 
 def test_there_are_twenty_selections() -> None:
     assert len(SELECTIONS) == 20
+
+
+@pytest.mark.parametrize(("begin_ms", "end_ms"), [(2570, 2580), (2571.3, 2575.7), (2500, 2600)])
+def test_launches_of_a_range_are_those_of_the_timeline(begin_ms: float, end_ms: float) -> None:
+    """The timeline looks at a range of the whole, a selection at what was recorded in it."""
+    recording = SHARED / TF
+    if not recording.exists():
+        pytest.skip(f"{recording} is not here.")
+    with stepscope.open(recording) as session:
+        seen = session.trace_viewer(from_=f"{begin_ms}ms", to=f"{end_ms}ms")
+        chosen = session.select(range=f"{begin_ms}ms-{end_ms}ms").trace_viewer()
+    assert seen.launches.count > 50
+    assert seen.launches == chosen.launches

@@ -136,7 +136,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Launches:
-    """Host calls that launched device work in the range.
+    """Host calls that launched device work, both begun in the range.
 
     Attributes:
         count: Number of launches with a known kernel or copy.

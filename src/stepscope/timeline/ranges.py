@@ -214,7 +214,7 @@ def _together(parts: list[NameTotals]) -> NameTotals:
 def _launches(
     timeline: Timeline, tracks: list[Track], begin_ps: int, end_ps: int
 ) -> tuple[I64, I64]:
-    """Delay and gap of the launches on these tracks that begin in the range."""
+    """Delay and gap of the launches on these tracks that begin in the range, as does their work."""
     arrows = launches(timeline.profile)
     delays, gaps = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for track in tracks:
@@ -222,9 +222,9 @@ def _launches(
         low, high = np.searchsorted(arrows.source, [first, first + len(track.start_ps)])
         source = arrows.source[low:high] - first
         start = track.start_ps[source]
-        inside = (start + shift >= begin_ps) & (start + shift < end_ps)
         target = arrows.target[low:high] - timeline.first_event[track.host]
         kernel = timeline.profile.hosts[track.host].space.events.start_ps[target]
+        inside = (start + shift >= begin_ps) & (np.maximum(start, kernel) + shift < end_ps)
         delays.append((kernel - start)[inside])
         gaps.append((kernel - start - np.maximum(track.duration_ps[source], 0))[inside])
     return np.sort(np.concatenate(delays)), np.sort(np.concatenate(gaps))
