@@ -116,6 +116,15 @@ def test_worked_example_is_answered_as_worked_out(logdir: Path) -> None:
     assert sum(parts.values()) == pytest.approx(got["steps"]["time_ms"]["mean"])
 
 
+def test_what_was_not_looked_for_is_not_called_missing(logdir: Path) -> None:
+    printed = stepscope("show", "overview_page", logdir, "--per", "recording").stdout
+    assert "The recording as a whole is accounted for, as was asked." in printed
+    assert "\nThe whole recording · " in printed
+    assert "Step time" not in printed
+    printed = stepscope("show", "overview_page", logdir, "--range", "0-1us").stdout
+    assert "\nThe whole selection · " in printed
+
+
 def test_diagnosis_for_the_terminal_says_the_same(logdir: Path) -> None:
     done = stepscope("show", "overview", logdir)
     assert done.returncode == 0 and done.stderr == ""

@@ -157,7 +157,7 @@ def _totals(track: int, counter: CounterTrack, begin_ps: int, end_ps: int) -> Co
 
 def _within(counter: CounterTrack, begin_ps: int, end_ps: int) -> CounterTrack:
     """Its values in a range; the one that holds as the range begins stands at its begin."""
-    # Of values at the range's very begin the last one holds.
+    # The last value recorded at the begin itself counts.
     low = max(int(np.searchsorted(counter.time_ps, begin_ps, side="right")) - 1, 0)
     high = int(np.searchsorted(counter.time_ps, end_ps, side="left"))
     time: I64 = np.maximum(counter.time_ps[low:high], begin_ps)

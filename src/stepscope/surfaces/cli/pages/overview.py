@@ -76,7 +76,7 @@ def _write_screen(page: Page, result: OverviewPage) -> None:
         page.folded(f"! {clean(one.message)}", 1, style="yellow")
     steps = result.steps
     if steps.source == WINDOW:
-        page.folded(f"  Steps       none found · {_whole(steps)} is accounted for", 1)
+        page.folded(clean(steps.explanation), 2)
     elif steps.count:
         counted = f"{count_words(steps.count, 'step')} {steps.found} ({steps.certainty})"
         median = milliseconds(steps.time_ms.median) + (" median" if steps.count > 1 else "")
@@ -89,11 +89,15 @@ def _write_screen(page: Page, result: OverviewPage) -> None:
     page.folded("More: ops, environment, completeness: --all", 1, style="dim")
 
 
-def _whole(steps: Steps) -> str:
-    """What is accounted for in place of steps."""
-    if steps.count == 1:
-        return "the whole recording"
-    return f"the mean of the recording's {steps.count:,} parts"
+def _divided(result: OverviewPage) -> str:
+    """Name what the parts sum to: the average step, or all that was recorded or selected."""
+    steps = result.steps
+    if steps.source != WINDOW:
+        return "Average step"
+    what = "selection" if result.selection else "recording"
+    return (
+        f"The whole {what}" if steps.count == 1 else f"Mean of {steps.count:,} parts of the {what}"
+    )
 
 
 def _undisturbed(steps: Steps) -> str:
@@ -162,14 +166,13 @@ def _figures(page: Page, result: OverviewPage) -> None:
 
 
 def _average_step(page: Page, result: OverviewPage, most: int | None = None) -> None:
-    parts, steps = result.breakdown_ms, result.steps
+    parts = result.breakdown_ms
     total = sum(value for value in parts.values() if math.isfinite(value))
-    if not steps.count or total <= 0:
+    if not result.steps.count or total <= 0:
         return
     hosts = len(result.hosts)
     whose = f" · each step as on the slowest of {hosts} hosts in it" if hosts > 1 else ""
-    what = _whole(steps).capitalize() if steps.source == WINDOW else "Average step"
-    title = f"{what} · {milliseconds(total)}"
+    title = f"{_divided(result)} · {milliseconds(total)}"
     page.heading(title + whose if width(title + whose) <= (page.width or 1000) else title)
     labels = result.part_labels
     shown = {name: value for name, value in parts.items() if value > 0}
