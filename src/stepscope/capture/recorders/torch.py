@@ -32,7 +32,13 @@ from stepscope.capture.runtime.thread_frames import is_ours, stacks
 from stepscope.capture.torch.conversion import ConversionSettings, Converter
 from stepscope.capture.torch.open_at_stop import Ended, ledger
 from stepscope.capture.torch.open_ranges import NoQuietPlace, at_quiet_place, open_annotations
-from stepscope.capture.torch.profiler import Export, can_watch_all, new_profile, wants_shapes
+from stepscope.capture.torch.profiler import (
+    Export,
+    can_watch_all,
+    new_profile,
+    wants_shapes,
+    watches_host,
+)
 from stepscope.capture.tracing import Emitter
 from stepscope.errors import CaptureError
 from stepscope.formats.kineto.annotations import encoded
@@ -220,8 +226,11 @@ class TorchRecorder:
 
     def annotation(self) -> Emitter:
         """Annotations as ranges of PyTorch's own, on the track of their ops."""
-        step = self._others.step if self._profile is None else self._mark
-        return _Annotations(self._others.annotation(), step)
+        elsewhere = self._others.annotation()
+        if self._options is None or watches_host(self._options):
+            enabled = sys.modules["torch"].autograd._profiler_enabled
+            return _Annotations(enabled, elsewhere, self._mark)
+        return _Annotations(lambda: False, elsewhere, self._others.step)
 
     def _mark(self, name: str, number: int, start_ns: int, end_ns: int) -> None:
         thread = threading.get_native_id()
@@ -335,14 +344,19 @@ class _Annotations:
     """Where annotations go while PyTorch records.
 
     Args:
+        enabled: Whether PyTorch watches the calling thread.
         elsewhere: Takes those of threads that PyTorch does not watch.
         step: Takes steps reported once they have ended.
     """
 
-    def __init__(self, elsewhere: Emitter, step: Callable[[str, int, int, int], None]) -> None:
-        torch = sys.modules["torch"]
-        self._enabled = torch.autograd._profiler_enabled
-        self._begin = torch._C._profiler._RecordFunctionFast
+    def __init__(
+        self,
+        enabled: Callable[[], bool],
+        elsewhere: Emitter,
+        step: Callable[[str, int, int, int], None],
+    ) -> None:
+        self._enabled = enabled
+        self._begin = sys.modules["torch"]._C._profiler._RecordFunctionFast
         self._elsewhere = elsewhere
         self.step = step
 

@@ -39,6 +39,11 @@ def wants_shapes(options: ProfilerOptions) -> bool:
     return options.host_tracer_level >= _SHAPES_LEVEL
 
 
+def watches_host(options: ProfilerOptions) -> bool:
+    """Whether anything of the host is asked for."""
+    return options.host_tracer_level >= _HOST_LEVEL
+
+
 def new_profile(
     options: ProfilerOptions, *, is_local: bool, has_shapes: bool, has_memory: bool
 ) -> Any:
@@ -54,7 +59,7 @@ def new_profile(
     from torch._C._profiler import _ExperimentalConfig
 
     kinds = torch.profiler.ProfilerActivity
-    activities = [kinds.CPU] if options.host_tracer_level >= _HOST_LEVEL else []
+    activities = [kinds.CPU] if watches_host(options) else []
     if options.device_tracer_level > 0:
         activities += [kind for kind in torch.profiler.supported_activities() if kind != kinds.CPU]
     if not activities:
